@@ -1,0 +1,182 @@
+"""What the stages store for each other: inspection, layout, readings, composed page.
+
+Frames: `bbox` is `[x0, y0, x1, y1]` in units of the page as displayed (points for PDF, pixels for images), origin top left;
+`quad` is four corners `[x0, y0, x1, y1, x2, y2, x3, y3]` in pixels of the stored picture, clockwise from the top left of the text.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from shared.contracts.codec import SCHEMA_VERSION
+from shared.contracts.document import Block, Label, Method, ModelRef, OutlineEntry, Page, PageKind, Table, Unit, Warning
+from shared.contracts.errors import ErrorInfo
+from shared.contracts.options import Options
+from shared.contracts.records import SourceInfo, TaskRef
+
+
+class PageGeometry(msgspec.Struct, frozen=True, kw_only=True):
+    """A page as displayed."""
+
+    width: float
+    height: float
+    rotation: int = 0
+
+
+class Inspection(msgspec.Struct, frozen=True, kw_only=True):
+    """`inspect.json`: all that later stages need to know about a document. Written once, by ingest."""
+
+    document_id: str
+    generation: int
+    source: SourceInfo
+    options: Options
+    options_hash: str
+    pipeline_fingerprint: str
+    unit: Unit
+    pages: list[PageGeometry]
+    selected: str
+    vl_profile: str | None = None
+    tenant: str | None = None
+    submitted_at: float | None = None
+    opened_at: float = 0.0
+    ingest_s: float = 0.0
+    trace_id: str | None = None
+    outline: list[OutlineEntry] = []
+    warnings: list[Warning] = []
+    schema_version: str = SCHEMA_VERSION
+
+
+class TextLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A text line: native (with text) or detected (with a quad, to be read)."""
+
+    bbox: list[float]
+    text: str | None = None
+    quad: list[float] | None = None
+    confidence: float | None = None
+    """Of the detection, 0..1; none for native lines."""
+    font_size: float | None = None
+    """Points."""
+    bold: bool = False
+    italic: bool = False
+    monospace: bool = False
+    vertical: bool = False
+    """A CJK column read top to bottom."""
+
+
+class Region(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing on a page."""
+
+    region_id: str
+    label: Label
+    raw_label: str
+    bbox: list[float]
+    confidence: float
+    found_by: Literal["model", "native", "leftover", "colour"]
+    read_by: Literal["native", "rec", "vl", "none"]
+    """Who reads it: its own text, the recogniser, the VL model, or nobody (pictures)."""
+    direct: bool = False
+    """Small and single-line: recognised without detection."""
+    lines: list[TextLine] = []
+    reason: str | None = None
+    """Why it is read the way it is, where that is not plain."""
+
+
+class PageLayout(msgspec.Struct, frozen=True, kw_only=True):
+    """`{page}.layout.json`: where everything is on a page. Regions are in the order of their ids."""
+
+    document_id: str
+    generation: int
+    page_no: int
+    width: float
+    height: float
+    unit: Unit
+    rotation: int = 0
+    kind: PageKind
+    kind_reason: list[str] = []
+    languages: list[str] = []
+    picture_key: str | None = None
+    picture_width: int | None = None
+    picture_height: int | None = None
+    """Pixels of the stored picture, which shows the whole page as displayed."""
+    dpi: float | None = None
+    regions: list[Region] = []
+    invisible: list[TextLine] = []
+    """Text of the page that cannot be seen."""
+    tasks: list[TaskRef] = []
+    models: list[ModelRef] = []
+    warnings: list[Warning] = []
+    layout_s: float = 0.0
+    schema_version: str = SCHEMA_VERSION
+
+
+class ReadLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A text line after reading."""
+
+    bbox: list[float]
+    text: str
+    confidence: float
+    vertical: bool = False
+
+
+class RegionReading(msgspec.Struct, frozen=True, kw_only=True):
+    """What was read in a region."""
+
+    region_id: str
+    method: Method
+    model: str | None = None
+    confidence: float | None = None
+    text: str | None = None
+    """Text as the VL model gave it; none where `lines` hold it."""
+    lines: list[ReadLine] = []
+    table: Table | None = None
+    latex: str | None = None
+    fallback_from: str | None = None
+    label: Label | None = None
+    bbox: list[float] | None = None
+    """Set where the reader found the region itself (VL page mode)."""
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True):
+    """`{page}.read/{task_id}.json`: the answer to one task, for one page."""
+
+    document_id: str
+    generation: int
+    page_no: int
+    task_id: str
+    layout_sha256: str | None
+    regions: list[RegionReading]
+    models: list[ModelRef] = []
+    warnings: list[Warning] = []
+    cache_hits: int = 0
+    seconds: float = 0.0
+    schema_version: str = SCHEMA_VERSION
+
+
+class TaskError(msgspec.Struct, frozen=True, kw_only=True):
+    """`{page}.error/{task_id}.json`: why a task has no answer."""
+
+    task_id: str
+    error: ErrorInfo
+    schema_version: str = SCHEMA_VERSION
+
+
+class ComposedPage(msgspec.Struct, frozen=True, kw_only=True):
+    """`{page}.page.json`: one finished page, readable while the rest of the document is still running."""
+
+    document_id: str
+    generation: int
+    page: Page
+    blocks: list[Block]
+    errors: list[ErrorInfo] = []
+    warnings: list[Warning] = []
+    models: list[ModelRef] = []
+    ocr_regions: int = 0
+    vl_regions: int = 0
+    cache_hits: int = 0
+    layout_s: float = 0.0
+    rec_s: float = 0.0
+    vl_s: float = 0.0
+    assemble_s: float = 0.0
+    schema_version: str = SCHEMA_VERSION

@@ -1,0 +1,430 @@
+"""Every record that travels through Kafka (architecture.md, table of topics).
+
+A record holds identities and references, never pictures, texts or documents (claim check), and stays below 20 kB.
+What a stage needs beyond that it reads from the object store: `inspect.json` holds source, options and page geometry of
+a document, `{page}.layout.json` the regions of a page.
+
+The type of a record is its `type` field and the header `ce_type`; `docs.incoming`, `docs.parsed` and `docs.progress`
+carry one type each, and no `type` field, because people write and read them.
+Times are seconds since the epoch, except in those three, where they are RFC 3339.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal, TypeAlias, cast
+
+import msgspec
+from msgspec import Meta
+
+from shared.contracts.codec import SCHEMA_VERSION, decode
+from shared.contracts.errors import ErrorInfo
+from shared.contracts.options import Lane, Options, Priority
+
+MAX_RECORD_BYTES = 20_000
+"""No record of ours is larger, encoded; `shared.streams.outputs` refuses to produce one."""
+
+MAX_PARSED_ERRORS = 20
+"""Errors listed in `DocumentParsed`; `errors_total` counts all."""
+
+PageNo: TypeAlias = Annotated[int, Meta(ge=1)]
+Generation: TypeAlias = Annotated[int, Meta(ge=0)]
+DocumentId: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._:\-]{1,128}$")]
+AwareTime: TypeAlias = Annotated[datetime, Meta(tz=True)]
+Status = Literal["success", "partial_success", "failure", "cancelled"]
+PageStatus = Literal["ok", "failed", "blank", "skipped"]
+
+
+class SourceRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where the bytes of a document lie; `etag` or `version_id` pin them."""
+
+    bucket: Annotated[str, Meta(min_length=1, max_length=255)]
+    key: Annotated[str, Meta(min_length=1, max_length=1024)]
+    version_id: str | None = None
+    etag: str | None = None
+    size: int | None = None
+
+
+class SourceInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A source after ingest looked at it."""
+
+    bucket: str
+    key: str
+    version_id: str | None = None
+    etag: str | None = None
+    sha256: str | None = None
+    size: int | None = None
+    mime_type: str | None = None
+    filename: str | None = None
+
+
+class ObjectRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored result."""
+
+    bucket: str
+    key: str
+    sha256: str | None = None
+    bytes: int | None = None
+
+
+class Totals(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts over a document."""
+
+    pages: int = 0
+    pages_ok: int = 0
+    blocks: int = 0
+    tables: int = 0
+    chars: int = 0
+    ocr_regions: int = 0
+    vl_regions: int = 0
+    cache_hits: int = 0
+
+
+class Timings(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds. `queue_s` and `total_s` are wall time of the document, the others are summed over its pages."""
+
+    queue_s: float = 0.0
+    ingest_s: float = 0.0
+    layout_s: float = 0.0
+    rec_s: float = 0.0
+    vl_s: float = 0.0
+    assemble_s: float = 0.0
+    total_s: float = 0.0
+
+
+# --- what people write and read ---------------------------------------------------------------------------------------
+
+
+class DocumentSubmitted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`docs.incoming`: a document to parse. Only `source` is required."""
+
+    source: SourceRef
+    schema_version: str = SCHEMA_VERSION
+    document_id: DocumentId | None = None
+    generation: Generation = 0
+    tenant: Annotated[str, Meta(max_length=128)] | None = None
+    priority: Priority = "normal"
+    options: Options = Options()
+    deadline: AwareTime | None = None
+    not_before: AwareTime | None = None
+
+
+class DocumentParsed(msgspec.Struct, frozen=True, kw_only=True):
+    """`docs.parsed`: the one terminal record of a (document, generation). References only, never the document itself."""
+
+    document_id: DocumentId
+    generation: Generation
+    status: Status
+    source: SourceInfo
+    schema_version: str = SCHEMA_VERSION
+    result: ObjectRef | None = None
+    markdown: ObjectRef | None = None
+    totals: Totals = Totals()
+    errors: Annotated[list[ErrorInfo], Meta(max_length=MAX_PARSED_ERRORS)] = []
+    errors_total: int = 0
+    warnings_total: int = 0
+    timings: Timings = Timings()
+    cached: bool = False
+    trace_id: str | None = None
+    supersedes: int | None = None
+    """A lower generation that this one ended as `cancelled` (join's own memory)."""
+
+
+class DocumentProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """`docs.progress`: at most one a second per document."""
+
+    document_id: DocumentId
+    generation: Generation
+    state: Literal["open", "composing", "done"]
+    pages_total: int
+    pages_done: int
+    pages_failed: int
+    pages_ready: str
+    """Base64 of a bitmap, least significant bit first: bit i is set when the i-th selected page can be read."""
+    updated_at: AwareTime
+    schema_version: str = SCHEMA_VERSION
+
+
+# --- commands of users and tools --------------------------------------------------------------------------------------
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """Base of all typed records: which document, which attempt at it."""
+
+    document_id: DocumentId
+    generation: Generation
+    schema_version: str = SCHEMA_VERSION
+
+
+class CancelDocument(Event, frozen=True, kw_only=True, tag=True):
+    """`docs.control`: end this generation of a document as `cancelled`."""
+
+    requested_at: float = 0.0
+
+
+# --- work -------------------------------------------------------------------------------------------------------------
+
+
+class PageTask(Event, frozen=True, kw_only=True, tag=True):
+    """`docs.pages`: lay out one page. Source, options and geometry are in `inspect.json`."""
+
+    page_no: PageNo
+    task_id: str
+    lane: Lane = "first"
+    attempt: int = 1
+    deadline: float | None = None
+
+
+class RecTask(Event, frozen=True, kw_only=True, tag=True):
+    """`docs.rec`: read the lines of regions of one page."""
+
+    page_no: PageNo
+    task_id: str
+    layout_sha256: str
+    regions: list[str] = []
+    """Region ids; empty means every region of the layout that is routed to `rec`."""
+    answers: str | None = None
+    """The VL task this reading stands in for; it is stored and announced under that id."""
+    fallback_from: str | None = None
+    """Name of the VL model or profile that could not read it."""
+    fallback_error: ErrorInfo | None = None
+    lane: Lane = "first"
+    attempt: int = 1
+    deadline: float | None = None
+
+
+class VlTask(Event, frozen=True, kw_only=True, tag=True):
+    """`docs.vl`: one region, one page, or a range of consecutive selected pages for a vision-language model."""
+
+    mode: Literal["region", "page", "range"]
+    pages: Annotated[list[PageNo], Meta(min_length=1)]
+    task_id: str
+    profile: str
+    kind: str = "page"
+    """Label of the region (`table`, `seal`, `formula`, `picture`, `text`) or `page`."""
+    region_id: str | None = None
+    layout_sha256: str | None = None
+    lane: Lane = "first"
+    attempt: int = 1
+    deadline: float | None = None
+
+
+class ComposePage(Event, frozen=True, kw_only=True, tag=True):
+    """`docs.compose`: build one page from its layout and readings. Its inputs are frozen in this record."""
+
+    page_no: PageNo
+    task_id: str
+    laid_out: bool = True
+    """False when the page failed before it had a layout."""
+    readings: list[str] = []
+    """Ids of the tasks that were answered."""
+    failed: list[str] = []
+    """Ids of the tasks that failed; their errors are stored."""
+    lane: Lane = "first"
+    attempt: int = 1
+
+
+class ComposeDocument(Event, frozen=True, kw_only=True, tag=True):
+    """`docs.compose`: build the document from its composed pages."""
+
+    task_id: str
+    pages_total: int
+    selected: str
+    """Selected pages as an expression (`1-3,7`)."""
+    unfinished: str = ""
+    """Pages that had no time left (deadline), as an expression; they are listed as `timeout`."""
+    lane: Lane = "first"
+    attempt: int = 1
+
+
+class CloseDocument(Event, frozen=True, kw_only=True, tag=True):
+    """`docs.compose`: write `done/{document_id}` for reconcile."""
+
+    status: Status
+    lane: Lane = "first"
+
+
+# --- results ----------------------------------------------------------------------------------------------------------
+
+
+class DocumentOpened(Event, frozen=True, kw_only=True, tag=True):
+    """Ingest accepted a document; `inspect.json` is stored."""
+
+    source: SourceRef
+    pages_total: Annotated[int, Meta(ge=0)]
+    selected: str
+    """Selected pages as an expression; empty when there is none."""
+    options_hash: str
+    pipeline_fingerprint: str
+    vl_profile: str | None = None
+    """Profile used for VL work; none means no VL task is issued."""
+    range_size: int = 0
+    """Pages per VL range task in `vl: document`; 0 means no ranges."""
+    lane: Lane = "first"
+    deadline: float | None = None
+    submitted_at: float | None = None
+    opened_at: float = 0.0
+    trace_id: str | None = None
+
+
+class DocumentRejected(Event, frozen=True, kw_only=True, tag=True):
+    """Ingest could not open a document, or was told not to (`cancelled`, overdue)."""
+
+    source: SourceInfo
+    error: ErrorInfo
+    submitted_at: float | None = None
+    trace_id: str | None = None
+
+
+class DocumentCached(Event, frozen=True, kw_only=True, tag=True):
+    """The same content was parsed before, with the same options and models; its result was copied."""
+
+    source: SourceInfo
+    result: ObjectRef
+    markdown: ObjectRef | None
+    totals: Totals
+    warnings_total: int = 0
+    submitted_at: float | None = None
+    trace_id: str | None = None
+
+
+class TaskRef(msgspec.Struct, frozen=True, kw_only=True):
+    """A task that a page waits for."""
+
+    task_id: str
+    stage: Literal["rec", "vl"]
+
+
+class PageLaidOut(Event, frozen=True, kw_only=True, tag=True):
+    """A page's layout is stored; these tasks were issued for it."""
+
+    page_no: PageNo
+    task_id: str
+    layout_sha256: str
+    tasks: list[TaskRef] = []
+
+
+class RegionsRead(Event, frozen=True, kw_only=True, tag=True):
+    """A reading is stored under `task_id`. A range answers several pages at once."""
+
+    pages: Annotated[list[PageNo], Meta(min_length=1)]
+    task_id: str
+    stage: Literal["rec", "vl"]
+
+
+class RangeMismatched(Event, frozen=True, kw_only=True, tag=True):
+    """A VL range came back with another number of pages than it was given."""
+
+    pages: Annotated[list[PageNo], Meta(min_length=1)]
+    task_id: str
+
+
+class PageFailed(Event, frozen=True, kw_only=True, tag=True):
+    """A task of a page failed for good; its error is stored under `task_id`."""
+
+    pages: Annotated[list[PageNo], Meta(min_length=1)]
+    task_id: str
+    error: ErrorInfo
+
+
+class PageComposed(Event, frozen=True, kw_only=True, tag=True):
+    """`page.json` is stored."""
+
+    page_no: PageNo
+    task_id: str
+    status: PageStatus
+    sha256: str
+
+
+class DocumentComposed(Event, frozen=True, kw_only=True, tag=True):
+    """The document's results are stored."""
+
+    task_id: str
+    status: Literal["success", "partial_success", "failure"]
+    source: SourceInfo
+    result: ObjectRef
+    markdown: ObjectRef | None
+    totals: Totals
+    errors: Annotated[list[ErrorInfo], Meta(max_length=MAX_PARSED_ERRORS)] = []
+    errors_total: int = 0
+    warnings_total: int = 0
+    timings: Timings = Timings()
+
+
+class DocumentFailed(Event, frozen=True, kw_only=True, tag=True):
+    """Composing the document itself failed."""
+
+    task_id: str
+    error: ErrorInfo
+
+
+class DeadlinePassed(Event, frozen=True, kw_only=True, tag=True):
+    """A timer saw the deadline pass."""
+
+
+class TopicEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """An end offset of a partition."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class StallSuspected(Event, frozen=True, kw_only=True, tag=True):
+    """A timer noted the ends of the topics that could still bring this task's answer."""
+
+    task_id: str
+    attempt: int
+    ends: list[TopicEnd]
+
+
+class StallProven(Event, frozen=True, kw_only=True, tag=True):
+    """Everything that could have brought the answer was read, and it was not there."""
+
+    task_id: str
+    attempt: int
+
+
+class DocumentClosed(Event, frozen=True, kw_only=True, tag=True):
+    """The terminal record was acknowledged; the open state may go."""
+
+
+class DocumentForgotten(Event, frozen=True, kw_only=True, tag=True):
+    """Purge or erase: end what is open, then publish a tombstone."""
+
+
+class StateExpired(Event, frozen=True, kw_only=True, tag=True):
+    """State of a document that was never opened is too old to keep."""
+
+
+Work: TypeAlias = PageTask | RecTask | VlTask
+"""What the join and the layout worker ask for."""
+Compose: TypeAlias = ComposePage | ComposeDocument | CloseDocument
+Result: TypeAlias = (
+    DocumentOpened
+    | DocumentRejected
+    | DocumentCached
+    | PageLaidOut
+    | RegionsRead
+    | RangeMismatched
+    | PageFailed
+    | PageComposed
+    | DocumentComposed
+    | DocumentFailed
+    | DeadlinePassed
+    | StallSuspected
+    | StallProven
+    | DocumentClosed
+    | DocumentForgotten
+    | StateExpired
+)
+
+
+def decode_compose(data: bytes) -> Compose:
+    """A record of `docs.compose`; raises `DocfleetError(invalid_message)`."""
+    return cast(Compose, decode(data, cast(type, Compose)))
+
+
+def decode_result(data: bytes) -> Result:
+    """A record of `docs.results`; raises `DocfleetError(invalid_message)`."""
+    return cast(Result, decode(data, cast(type, Result)))

@@ -1,0 +1,59 @@
+"""Every object key in one place.
+
+`work/…` is written once per (document, generation) and may be swept after `done`; `parsed/…` is what users read;
+`done/…` tells reconcile that a document ended; `cache/…` points to results that may be copied.
+"""
+
+from __future__ import annotations
+
+
+def work(document_id: str, generation: int) -> str:
+    """Prefix of everything the stages store for each other."""
+    return f"work/{document_id}/{generation}/"
+
+
+def envelope(document_id: str, generation: int) -> str:
+    """The submission as it came, bytes unchanged."""
+    return work(document_id, generation) + "envelope.json"
+
+
+def inspection(document_id: str, generation: int) -> str:
+    return work(document_id, generation) + "inspect.json"
+
+
+def picture(document_id: str, generation: int, page_no: int) -> str:
+    """The page as displayed, JPEG."""
+    return work(document_id, generation) + f"{page_no:05d}.jpg"
+
+
+def layout(document_id: str, generation: int, page_no: int) -> str:
+    return work(document_id, generation) + f"{page_no:05d}.layout.json"
+
+
+def reading(document_id: str, generation: int, page_no: int, task_id: str) -> str:
+    return work(document_id, generation) + f"{page_no:05d}.read/{task_id}.json"
+
+
+def task_error(document_id: str, generation: int, page_no: int, task_id: str) -> str:
+    return work(document_id, generation) + f"{page_no:05d}.error/{task_id}.json"
+
+
+def composed_page(document_id: str, generation: int, page_no: int) -> str:
+    return work(document_id, generation) + f"{page_no:05d}.page.json"
+
+
+def document(document_id: str, generation: int) -> str:
+    return f"parsed/{document_id}/{generation}/document.json"
+
+
+def markdown(document_id: str, generation: int) -> str:
+    return f"parsed/{document_id}/{generation}/document.md"
+
+
+def done(document_id: str) -> str:
+    return f"done/{document_id}"
+
+
+def cache(tenant: str | None, content_sha256: str, options_hash: str, fingerprint: str) -> str:
+    """Pointer to a `success` with the same content, options and models."""
+    return f"cache/{tenant or '-'}/{content_sha256}/{options_hash}-{fingerprint}"

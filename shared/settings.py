@@ -1,0 +1,270 @@
+"""Every setting of docfleet, with its default and its meaning: the reference page is generated from this file.
+
+Read from the environment (`DOCFLEET_KAFKA__BOOTSTRAP_SERVERS=…`, two underscores between group and name), from the TOML file
+that `DOCFLEET_CONFIG` names, then from the defaults, in that order. Secrets may lie in files: `DOCFLEET_SECRETS_DIR/<ENVIRONMENT NAME>`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+GROUPS = {
+    "ingest": "ingest",
+    "layout_worker": "layout-worker",
+    "rec_worker": "rec-worker",
+    "vl_worker": "vl-worker",
+    "compose": "assembler-compose",
+    "join": "assembler-join",
+}
+"""Service part to its consumer group; also the keys of `stages`."""
+
+
+def _cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "docfleet"
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(extra="forbid", validate_default=True)
+
+
+class Kafka(_Group):
+    """The broker."""
+
+    bootstrap_servers: str = Field("127.0.0.1:9092", description="Kafka brokers, `host:port` separated by commas.")
+    embedded: bool = Field(
+        False,
+        description="The broker is librdkafka's in-process one (`docfleet parse` sets this): consumer protocol, topics appear by themselves.",
+    )
+    group_protocol: Literal["classic", "consumer"] = Field(
+        "classic", description="`classic` is cooperative-sticky; `consumer` is KIP-848 (brokers 4.0 and newer)."
+    )
+    session_timeout_ms: int = Field(
+        10_000, ge=1_000, description="A worker silent for longer loses its partitions (classic protocol)."
+    )
+    group_instance_id: str | None = Field(None, description="Static membership: a name that survives restarts.")
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
+        "PLAINTEXT", description="Kafka security protocol."
+    )
+    sasl_mechanism: str | None = Field(None, description="`SCRAM-SHA-512`, `PLAIN`, `OAUTHBEARER`, …")
+    sasl_username: str | None = Field(None, description="SASL user.")
+    sasl_password: SecretStr | None = Field(None, description="SASL password.")
+    ssl_ca_location: str | None = Field(None, description="CA bundle, path.")
+    extra: dict[str, str] = Field({}, description="Any other librdkafka option, applied last.")
+
+
+class Objects(_Group):
+    """The object store."""
+
+    kind: Literal["folder", "s3"] = Field(
+        "s3", description="`folder` keeps objects below `folder`; `s3` is MinIO or any S3."
+    )
+    folder: Path = Field(Path("docfleet-objects"), description="Root of the folder store.")
+    endpoint: str = Field("127.0.0.1:9000", description="S3 endpoint, `host:port`.")
+    secure: bool = Field(False, description="HTTPS to the S3 endpoint.")
+    region: str = Field("us-east-1", description="S3 region; set so that no request is spent on finding it.")
+    access_key: SecretStr | None = Field(None, description="S3 access key.")
+    secret_key: SecretStr | None = Field(None, description="S3 secret key.")
+    bucket: str = Field("docfleet", description="Bucket of work objects and results.")
+    sources: list[str] = Field(
+        [], description="Buckets documents may lie in; empty means every bucket the credentials can read."
+    )
+    connections: int = Field(32, ge=1, le=512, description="Connections and threads per process.")
+    connect_timeout_s: float = Field(2.0, gt=0, description="Seconds to connect.")
+    read_timeout_s: float = Field(20.0, gt=0, description="Seconds without a byte.")
+
+
+class Stage(_Group):
+    """One consumer group; `stages.<name>` for ingest, layout_worker, rec_worker, vl_worker, compose, join."""
+
+    max_in_flight: int = Field(8, ge=1, le=2_000, description="Records worked on at once; more are not admitted.")
+    max_in_flight_bytes: int = Field(
+        512 * 2**20,
+        ge=2**20,
+        description="Decoded bytes worked on at once, as the stage estimates them; one record always fits.",
+    )
+    drain_s: float = Field(
+        20.0, ge=0, description="Seconds to finish what is in flight at SIGTERM or when partitions are revoked."
+    )
+    commit_interval_s: float = Field(0.5, gt=0, le=60, description="Seconds between commits.")
+    retries: int = Field(
+        3, ge=0, le=20, description="Attempts at a transient fault before it becomes the record's error."
+    )
+    call_timeout_s: float = Field(
+        120.0, gt=0, description="Seconds a child process may take over one call before it is killed as stalled."
+    )
+    http_port: int = Field(0, ge=0, le=65_535, description="Port of /livez, /readyz and /metrics; 0 takes a free one.")
+
+
+class Limits(_Group):
+    """What a document may cost; beyond it there is a typed error."""
+
+    max_file_bytes: int = Field(500 * 2**20, ge=1, description="Size of a source object. `too_large`.")
+    max_pages: int = Field(10_000, ge=1, description="Pages of a document. `too_large`.")
+    max_image_pixels: int = Field(
+        200_000_000, ge=1, description="Pixels of one image before it is decoded. `resource_limit`."
+    )
+    max_page_pixels: int = Field(
+        16_000_000,
+        ge=10_000,
+        description="Pixels of a page picture; a larger page is rendered smaller, with the warning `render_scaled`.",
+    )
+    max_page_characters: int = Field(
+        1_000_000, ge=1, description="Characters of one page's own text. `resource_limit`."
+    )
+    child_memory_bytes: int = Field(
+        3 * 2**30, ge=2**28, description="Address space of a document child. Beyond it: `resource_limit`."
+    )
+    page_timeout_s: float = Field(
+        60.0, gt=0, description="Seconds to open one page or document in the document child. `stalled`."
+    )
+    max_regions: int = Field(500, ge=1, description="Regions of a page; more are joined into one region of text.")
+    max_record_bytes: int = Field(
+        1_000_000, ge=20_000, description="Size of an incoming record that is looked at; larger ones are dead letters."
+    )
+
+
+class Engines(_Group):
+    """Where networks run."""
+
+    kind: Literal["auto", "openvino", "onnxruntime"] = Field(
+        "auto", description="`auto` takes OpenVINO, then ONNX Runtime."
+    )
+    precision: Literal["auto", "f32", "bf16"] = Field(
+        "auto", description="`auto` is bf16 where the CPU has AMX or avx512_bf16 (OpenVINO only)."
+    )
+    streams: int = Field(0, ge=0, le=64, description="Inferences at once per engine child; 0 is one per core.")
+    models: Path = Field(default_factory=lambda: _cache_folder() / "models", description="Folder of installed models.")
+    compiled: Path = Field(
+        default_factory=lambda: _cache_folder() / "compiled", description="Cache of compiled networks."
+    )
+    recycle_bytes: int = Field(
+        2_400 * 2**20, ge=2**28, description="Resident size at which an engine child is replaced between batches."
+    )
+
+
+class Ingest(_Group):
+    """Rules of admission."""
+
+    bulk_pages: int = Field(16, ge=1, description="Documents with more pages go by the bulk lane.")
+
+
+class Layout(_Group):
+    """Page layout."""
+
+    dpi: int = Field(200, ge=72, le=600, description="Resolution of page pictures.")
+    min_confidence: float = Field(0.3, ge=0, le=1, description="Layout boxes below this are dropped.")
+    source_cache_bytes: int = Field(
+        4 * 2**30, ge=2**20, description="Disk space for fetched sources, least recently used go first."
+    )
+    source_cache: Path | None = Field(None, description="Folder of fetched sources; none is a temporary folder.")
+
+
+class Rec(_Group):
+    """Reading of text lines."""
+
+    linger_ms: float | None = Field(
+        None, ge=0, le=1_000, description="Wait for a fuller batch, from its first crop; none is the engine profile's."
+    )
+    crop_cache: int = Field(20_000, ge=0, description="Crops whose text is remembered.")
+    low_confidence: float = Field(
+        0.8,
+        ge=0,
+        le=1,
+        description="Below it a squeezed crop is read again at full width, a direct one after detection.",
+    )
+
+
+class Vl(_Group):
+    """Vision-language models behind an OpenAI-compatible API."""
+
+    endpoints: list[str] = Field(
+        [], description="Base URLs (`http://host:8000/v1`); empty means that no VL task is issued."
+    )
+    profile: str = Field("glm-ocr", description="Model profile.")
+    model: str | None = Field(None, description="Served model name; none is the profile's.")
+    api_key: SecretStr | None = Field(None, description="Bearer token.")
+    max_in_flight: int = Field(32, ge=1, le=512, description="Requests at once per endpoint.")
+    timeout_s: float = Field(180.0, gt=0, description="Seconds for one region, with all its retries.")
+
+
+class Join(_Group):
+    """The document's conductor."""
+
+    window: int = Field(128, ge=1, le=10_000, description="Pages of a document that are out at once.")
+    remember_s: float = Field(
+        86_400.0,
+        gt=0,
+        description="Seconds a finished document is remembered; an envelope repeated later may be answered again.",
+    )
+    driver: Literal["faust", "embedded"] = Field(
+        "faust", description="`embedded` is the small driver of the in-process broker."
+    )
+    store: Literal["memory", "rocksdb"] = Field(
+        "memory", description="Where open state lives; either is gone at start and recovered."
+    )
+    data: Path | None = Field(None, description="Folder of the join; none is a temporary one.")
+
+
+class Telemetry(_Group):
+    """Logs."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level of log lines.")
+    format: Literal["json", "text"] = Field("json", description="`text` is for people.")
+
+
+class Settings(BaseSettings):
+    """All settings."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="DOCFLEET_",
+        env_nested_delimiter="__",
+        extra="ignore",
+        secrets_dir=os.environ.get("DOCFLEET_SECRETS_DIR"),
+    )
+
+    kafka: Kafka = Kafka()
+    objects: Objects = Objects()
+    stages: dict[str, Stage] = Field(default_factory=dict, description="Per stage; see Stage.")
+    limits: Limits = Limits()
+    engines: Engines = Engines()
+    ingest: Ingest = Ingest()
+    layout: Layout = Layout()
+    rec: Rec = Rec()
+    vl: Vl = Vl()
+    join: Join = Join()
+    telemetry: Telemetry = Telemetry()
+    http_host: str = Field("0.0.0.0", description="Address of /livez, /readyz and /metrics.")
+
+    def stage(self, name: str) -> Stage:
+        """Settings of a stage by its key in `GROUPS`."""
+        given = self.stages[name].model_dump(exclude_unset=True) if name in self.stages else {}
+        return Stage.model_validate({**_STAGE_DEFAULTS.get(name, {}), **given})
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        sources = [init_settings, env_settings, file_secret_settings]
+        if path := os.environ.get("DOCFLEET_CONFIG"):
+            sources.append(TomlConfigSettingsSource(settings_cls, toml_file=Path(path)))
+        return tuple(sources)
+
+
+_STAGE_DEFAULTS: dict[str, dict[str, int]] = {
+    "ingest": {"max_in_flight": 4},
+    "layout_worker": {"max_in_flight": 4},
+    "rec_worker": {"max_in_flight": 16},
+    "vl_worker": {"max_in_flight": 256},
+    "compose": {"max_in_flight": 4},
+}
+"""Where a stage's nature asks for another default than `Stage` has."""
