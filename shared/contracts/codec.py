@@ -7,8 +7,9 @@ Decoding is tolerant of unknown fields (a newer writer) and strict about everyth
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Hashable
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 import orjson
@@ -27,14 +28,14 @@ def encode(value: Any) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+def _decoder(kind: Hashable) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
 
 
 def decode(data: bytes, kind: type[T]) -> T:
     """Decode and validate. Raises `DocfleetError(invalid_message)` for foreign bytes or an unknown major version."""
     try:
-        value = _decoder(kind).decode(data)
+        value = _decoder(cast(Hashable, kind)).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise DocfleetError(ErrorCode.invalid_message, f"not a valid record: {error}") from error
     version = getattr(value, "schema_version", SCHEMA_VERSION)
@@ -42,7 +43,7 @@ def decode(data: bytes, kind: type[T]) -> T:
         raise DocfleetError(
             ErrorCode.invalid_message, f"schema_version {version!s:.20} is not supported (this is {SCHEMA_VERSION})"
         )
-    return value  # type: ignore[no-any-return]
+    return cast(T, value)
 
 
 def sha256(data: bytes) -> str:
