@@ -1,0 +1,103 @@
+"""Every metric of docfleet: one table, read by `docs/reference/metrics.md` and by nobody else's imagination.
+
+A metric is a module attribute; who measures imports it and says `metrics.POLLED.labels(topic="docs.rec").inc()`.
+Rules: names begin with `docfleet_`, units are in the name (`_seconds`, `_bytes`), counters end in `_total`; labels have few
+values (topics, error codes, kinds), never a document, page or tenant. Which service a sample belongs to is the scraper's
+`job` label: each process serves its own `/metrics`. Numbers of a child process travel to its parent with the calls' answers and are
+counted there.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Gauge, Histogram
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+
+# --- the life of a record (shared/streams) ----------------------------------------------------------------------------
+
+POLLED = Counter("docfleet_records_polled_total", "Records taken from the broker.", ["topic"])
+PROCESSED = Counter(
+    "docfleet_records_processed_total", "Records whose outputs were delivered and that count as done.", ["topic"]
+)
+FAILED = Counter(
+    "docfleet_records_failed_total",
+    "Records that ended with a typed error, a failure record went out.",
+    ["topic", "code"],
+)
+DEAD_LETTERED = Counter("docfleet_dead_letters_total", "Records copied to docs.dlq.", ["topic", "code"])
+SKIPPED = Counter(
+    "docfleet_records_skipped_total",
+    "Records dropped before any work; `reason` is `cancelled`, `stale_epoch` (came late from an earlier assignment) or `done` "
+    "(completed before, as the commit metadata says).",
+    ["topic", "reason"],
+)
+PRODUCED = Counter("docfleet_records_produced_total", "Records whose delivery the broker reported.", ["topic"])
+IN_FLIGHT = Gauge("docfleet_in_flight_records", "Records admitted and not yet completed.")
+IN_FLIGHT_BYTES = Gauge("docfleet_in_flight_bytes", "Decoded bytes the admitted records are estimated to hold.")
+ASSIGNED = Gauge("docfleet_assigned_partitions", "Partitions this process owns.", ["topic"])
+PAUSED = Gauge("docfleet_paused_partitions", "Partitions not fetched from at the moment (back-pressure).", ["topic"])
+COMMITS = Counter("docfleet_commits_total", "Offset commits.", ["outcome"])
+REBALANCES = Counter(
+    "docfleet_rebalances_total", "Partition changes; `event` is `assigned`, `revoked` or `lost`.", ["event"]
+)
+DRAIN_SECONDS = Histogram(
+    "docfleet_drain_seconds", "Time from revoke or SIGTERM until what was in flight had ended.", buckets=_SECONDS
+)
+STAGE_SECONDS = Histogram(
+    "docfleet_stage_seconds",
+    "Time of one record in its stage, from decoded to processed; `outcome` is `ok` or an error code.",
+    ["topic", "outcome"],
+    buckets=_SECONDS,
+)
+WAIT_SECONDS = Histogram(
+    "docfleet_queue_wait_seconds", "Time from a record's timestamp until it was admitted.", ["topic"], buckets=_SECONDS
+)
+UNAVAILABLE = Counter(
+    "docfleet_unavailable_total", "Times the stage had to wait because `what` (objects, broker, vl) was away.", ["what"]
+)
+CHILD_RESTARTS = Counter(
+    "docfleet_child_restarts_total",
+    "Child processes replaced; `reason` is `died`, `stalled` or `recycled` (planned, at its memory mark).",
+    ["child", "reason"],
+)
+
+# --- rec_worker ---------------------------------------------------------------------------------------------------------
+
+REC_BATCHES = Counter(
+    "docfleet_rec_batches_total",
+    "Batches of text-line crops; `flush` is why the batch was closed: `full`, `cost`, `linger` or `idle`.",
+    ["flush"],
+)
+REC_BATCH_CROPS = Histogram("docfleet_rec_batch_crops", "Crops in a batch.", buckets=(1, 2, 3, 4, 6, 8, 12, 16, 32, 64))
+REC_BATCH_DOCUMENTS = Histogram(
+    "docfleet_rec_batch_documents", "Documents whose crops share a batch.", buckets=(1, 2, 3, 4, 6, 8, 16)
+)
+REC_BATCH_FILL = Histogram(
+    "docfleet_rec_batch_fill_ratio",
+    "Share of a batch's padded width that is picture, 0..1.",
+    buckets=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+)
+REC_CROPS = Counter("docfleet_rec_crops_total", "Text-line crops that were asked for.")
+REC_CACHE_HITS = Counter("docfleet_rec_cache_hits_total", "Crops answered from the crop cache.")
+
+# --- vl_worker ----------------------------------------------------------------------------------------------------------
+
+VL_IN_FLIGHT = Gauge("docfleet_vl_in_flight_requests", "Requests under way.", ["endpoint"])
+VL_LIMIT = Gauge("docfleet_vl_limit_requests", "Requests the limiter allows at once.", ["endpoint"])
+VL_REQUESTS = Counter(
+    "docfleet_vl_requests_total",
+    "Requests by outcome: `ok`, `truncated`, `repetition`, `overloaded`, `timeout`, `error`, `cancelled`.",
+    ["endpoint", "outcome"],
+)
+VL_SECONDS = Histogram("docfleet_vl_request_seconds", "Time of one request.", ["endpoint"], buckets=_SECONDS)
+
+# --- assembler: join ----------------------------------------------------------------------------------------------------
+
+JOIN_OPEN = Gauge("docfleet_join_open_documents", "Documents that have begun and not ended, of the owned partitions.")
+JOIN_EVENTS = Counter("docfleet_join_events_total", "Events by type.", ["type"])
+JOIN_FOREIGN = Counter(
+    "docfleet_join_foreign_records_total",
+    "Records that could not be read and were skipped and dead-lettered.",
+    ["topic"],
+)
+JOIN_ENDED = Counter("docfleet_join_ended_documents_total", "Terminal records published.", ["status"])
