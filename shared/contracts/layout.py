@@ -14,7 +14,7 @@ from shared.contracts.codec import SCHEMA_VERSION
 from shared.contracts.document import Block, Label, Method, ModelRef, OutlineEntry, Page, PageKind, Table, Unit, Warning
 from shared.contracts.errors import ErrorInfo
 from shared.contracts.options import Options
-from shared.contracts.records import SourceInfo, TaskRef
+from shared.contracts.records import ObjectRef, SourceInfo, Status, TaskRef, Totals
 
 
 class PageGeometry(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +38,8 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
     pages: list[PageGeometry]
     selected: str
     vl_profile: str | None = None
+    range_size: int = 0
+    """Pages per VL range task; 0 means that `vl: document` is read page by page."""
     tenant: str | None = None
     submitted_at: float | None = None
     opened_at: float = 0.0
@@ -179,4 +181,26 @@ class ComposedPage(msgspec.Struct, frozen=True, kw_only=True):
     rec_s: float = 0.0
     vl_s: float = 0.0
     assemble_s: float = 0.0
+    schema_version: str = SCHEMA_VERSION
+
+
+class CacheEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """`cache/…`: points to the result of a `success`, for another document with the same content, options and models."""
+
+    document_id: str
+    generation: int
+    source: SourceInfo
+    result: ObjectRef
+    markdown: ObjectRef | None = None
+    totals: Totals = Totals()
+    warnings_total: int = 0
+    schema_version: str = SCHEMA_VERSION
+
+
+class DoneMark(msgspec.Struct, frozen=True, kw_only=True):
+    """`done/{document_id}`: the highest generation of a document that ended, and how; for reconcile."""
+
+    document_id: str
+    generation: int
+    status: Status
     schema_version: str = SCHEMA_VERSION

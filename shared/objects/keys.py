@@ -50,6 +50,16 @@ def markdown(document_id: str, generation: int) -> str:
     return f"parsed/{document_id}/{generation}/document.md"
 
 
+def page_image(document_id: str, generation: int, page_no: int) -> str:
+    """A page as displayed, kept with the result (`options.pictures`)."""
+    return f"parsed/{document_id}/{generation}/{page_image_uri(page_no)}"
+
+
+def page_image_uri(page_no: int) -> str:
+    """The same, relative to `document.json`, as the document names it."""
+    return f"images/p{page_no:05d}.jpg"
+
+
 def done(document_id: str) -> str:
     return f"done/{document_id}"
 
