@@ -126,6 +126,9 @@ class Limits(_Group):
     max_record_bytes: int = Field(
         1_000_000, ge=20_000, description="Size of an incoming record that is looked at; larger ones are dead letters."
     )
+    passwords: Path | None = Field(
+        None, description="Folder of secrets that `options.password_ref` may name, one password a file."
+    )
 
 
 class Engines(_Group):
