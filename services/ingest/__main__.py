@@ -2,8 +2,9 @@
 
 import sys
 
-from services.ingest.service import Ingest
 from shared.streams.run import run
+
+from services.ingest.service import Ingest
 
 if __name__ == "__main__":
     sys.exit(run(Ingest))

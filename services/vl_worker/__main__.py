@@ -2,8 +2,9 @@
 
 import sys
 
-from services.vl_worker.service import VlWorker
 from shared.streams.run import run
+
+from services.vl_worker.service import VlWorker
 
 if __name__ == "__main__":
     sys.exit(run(VlWorker))
