@@ -1,0 +1,157 @@
+"""Where the text lines of a picture are: once per page, whatever stands on it.
+
+The page is drawn at most 960 px long (4 times less work than at full size, with the same text in the end), padded to one of a few fixed
+sizes (an engine's memory grows with every new shape). Small print shows in the answer: where the median line is lower than 9 px there,
+the page is looked at again at 1536 px. A picture much longer than wide (a receipt, a strip) is looked at in pieces that overlap.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import cv2
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from shared.contracts.document import ModelRef
+from shared.engines.engine import Engine
+from shared.models.contours import Map, Points, mean_inside, outlines
+from shared.models.network import OpenModel
+from shared.models.pictures import Normalise, Picture, resized
+from shared.settings import Settings
+
+NAME = "ppocrv6-det-small"
+SIDE = 960
+"""Longest side looked at first. Measured on scanned A4: errors as with 2000 px (0.17 to 0.20 %), 736 px gives 0.60 %."""
+LARGE_SIDE = 1_536
+SMALL_PRINT = 9.0
+"""Median height of lines, in pixels of the map, below which the page is looked at again at `LARGE_SIDE`."""
+MAX_ASPECT = 2.5
+"""Pictures longer than this times their width are cut in pieces: A4 is 1.4, and a piece at this ratio still gets 384 px of width."""
+_STEP = 32
+
+
+class DetectedLine(msgspec.Struct, frozen=True):
+    """A text line: `quad` is float32 `[4, 2]` (x, y in pixels of the picture given), clockwise from the top left of the text; `score` 0..1."""
+
+    quad: Points
+    score: float
+
+
+class LineDetector:
+    """Holds one network; `detect` may be called by many threads."""
+
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        self._model = OpenModel(NAME, engine, settings)
+        self._normalise = Normalise(self._model.manifest.input)
+
+    @property
+    def ref(self) -> ModelRef:
+        return self._model.manifest.ref()
+
+    def warm(self) -> None:
+        """Run the two shapes of upright and lying A4 pages once."""
+        for width, height in ((SIDE, 704), (704, SIDE)):
+            self.detect(np.full((height, width, 3), 255, dtype=np.uint8))
+
+    def detect(self, picture: Picture, side: int | None = None) -> list[DetectedLine]:
+        """Lines of a picture (uint8 RGB `(height, width, 3)`), top to bottom; `side` forces the longest side looked at.
+
+        Quads may reach a few pixels over the edge of the picture.
+        """
+        height, width = picture.shape[:2]
+        if min(height, width) < 3:
+            return []
+        if max(height, width) > MAX_ASPECT * min(height, width) and max(height, width) > SIDE:
+            lines = self._in_pieces(picture, side)
+        else:
+            lines = self._whole(picture, side)
+        return sorted(lines, key=lambda line: (float(line.quad[:, 1].min()), float(line.quad[:, 0].min())))
+
+    def _whole(self, picture: Picture, side: int | None) -> list[DetectedLine]:
+        lines, scale = self._once(picture, side or SIDE)
+        if side is None and scale < 1 and lines and _median_height(lines) * scale < SMALL_PRINT:
+            lines, _ = self._once(picture, LARGE_SIDE)
+        return lines
+
+    def _once(self, picture: Picture, side: int) -> tuple[list[DetectedLine], float]:
+        """Lines in picture pixels, and the scale at which they were looked for. Small pictures are never enlarged."""
+        height, width = picture.shape[:2]
+        scale = min(1.0, side / max(height, width))
+        small = resized(picture, max(1, round(width * scale)), max(1, round(height * scale)))
+        planes = self._normalise.batch(small, *padded_size(small.shape[0], small.shape[1], side))
+        probability = self._model.network.infer(planes)[0][0, 0, : small.shape[0], : small.shape[1]]
+        factor = np.array([width / small.shape[1], height / small.shape[0]], dtype=np.float32)
+        found = boxes(np.ascontiguousarray(probability, dtype=np.float32), self._model.manifest.constants)
+        return [DetectedLine(upright(quad * factor), score) for quad, score in found], scale
+
+    def _in_pieces(self, picture: Picture, side: int | None) -> list[DetectedLine]:
+        """Pieces of `MAX_ASPECT` overlapping by an eighth of their length; a line belongs to the piece whose middle part holds its centre."""
+        height, width = picture.shape[:2]
+        along = 1 if height >= width else 0  # index of the long coordinate in (x, y)
+        total, short = max(height, width), min(height, width)
+        length = min(total, max(int(short * MAX_ASPECT), SIDE // 2))
+        count = math.ceil((total - length) / (length * 7 / 8)) + 1
+        starts = [round(index * (total - length) / max(1, count - 1)) for index in range(count)]
+        borders = [0.0, *((a + length + b) / 2 for a, b in itertools.pairwise(starts)), float(total)]
+        lines: list[DetectedLine] = []
+        for start, low, high in zip(starts, borders, borders[1:], strict=False):
+            piece = picture[start : start + length] if along else picture[:, start : start + length]
+            offset = np.array([0, start] if along else [start, 0], dtype=np.float32)
+            for line in self._whole(np.ascontiguousarray(piece), side):
+                quad = line.quad + offset
+                if low <= float(quad[:, along].mean()) < high:
+                    lines.append(DetectedLine(quad, line.score))
+        return lines
+
+
+def padded_size(height: int, width: int, side: int) -> tuple[int, int]:
+    """Height and width of the network's input for a picture that fits in `side` x `side`: few values, so that shapes are few.
+
+    The long side is a multiple of a quarter of `side`, and so is the short one but for the step that A4 needs (0.7 of the long side).
+    """
+    return _gear(height, side), _gear(width, side)
+
+
+def _gear(size: int, side: int) -> int:
+    steps = (0.1, 0.25, 0.5, 0.71, 1.0)
+    return next(gear for part in steps if (gear := math.ceil(side * part / _STEP) * _STEP) >= size)
+
+
+def boxes(probability: Map, constants: dict[str, float]) -> list[tuple[Points, float]]:
+    """Rotated boxes `[4, 2]` in map pixels, and their mean probability."""
+    found = []
+    for contour in outlines(probability, constants["threshold"], int(constants["max_lines"])):
+        if len(contour) < 3:
+            continue
+        centre, (wide, high), angle = cv2.minAreaRect(contour)
+        if min(wide, high) < constants["min_side"]:
+            continue
+        score = mean_inside(probability, np.asarray(cv2.boxPoints((centre, (wide, high), angle)), dtype=np.float32))
+        if score < constants["min_confidence"]:
+            continue
+        # The network is trained on shrunken text; a rectangle grown on all sides by this is what growing its outline gives.
+        grow = wide * high * constants["unclip"] / (2 * (wide + high))
+        grown = (wide + 2 * grow, high + 2 * grow)
+        if min(grown) < constants["min_side"] + 2:
+            continue
+        found.append((np.asarray(cv2.boxPoints((centre, grown, angle)), dtype=np.float32), score))
+    return found
+
+
+def upright(quad: Points) -> Points:
+    """The corners clockwise from the one that is top left as displayed."""
+    centre = quad.mean(axis=0)
+    order = np.argsort(np.arctan2(quad[:, 1] - centre[1], quad[:, 0] - centre[0]))
+    ordered = quad[order]
+    return np.asarray(np.roll(ordered, -int(ordered.sum(axis=1).argmin()), axis=0), dtype=np.float32)
+
+
+def _median_height(lines: list[DetectedLine]) -> float:
+    """Median of the short sides of the boxes as they were before they grew, roughly: a third of a grown box is margin."""
+    heights: npt.NDArray[np.float64] = np.array(
+        [min(np.linalg.norm(q[1] - q[0]), np.linalg.norm(q[3] - q[0])) for q in (line.quad for line in lines)]
+    )
+    return float(np.median(heights)) * 2 / 3

@@ -1,0 +1,48 @@
+"""From pictures (uint8 RGB, `(height, width, 3)`) to what networks take (float32, `(channels, height, width)`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+
+from shared.models.manifest import Input
+
+Picture = npt.NDArray[np.uint8]
+Planes = npt.NDArray[np.float32]
+
+
+def resized(picture: Picture, width: int, height: int) -> Picture:
+    """The picture at another size: area average when it gets clearly smaller, bilinear otherwise."""
+    if picture.shape[1] == width and picture.shape[0] == height:
+        return picture
+    smaller = width * height * 2 < picture.shape[0] * picture.shape[1]
+    result = cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA if smaller else cv2.INTER_LINEAR)
+    return np.asarray(result, dtype=np.uint8)
+
+
+class Normalise:
+    """`(value / 255 - mean) / std` per channel, in the channel order of the network."""
+
+    def __init__(self, wanted: Input) -> None:
+        self._bgr = wanted.channels == "bgr"
+        std = np.array(wanted.std, dtype=np.float32)
+        self._scale = (1.0 / (255.0 * std)).astype(np.float32)
+        self._shift = (-np.array(wanted.mean, dtype=np.float32) / std).astype(np.float32)
+
+    def into(self, picture: Picture, target: npt.NDArray[Any]) -> None:
+        """Write the planes of `picture` into the top left of `target` `(3, height', width')`, whose rest is left as it is."""
+        height, width = picture.shape[:2]
+        for plane in range(3):
+            channel = picture[:, :, 2 - plane] if self._bgr else picture[:, :, plane]
+            view = target[plane, :height, :width]
+            np.multiply(channel, self._scale[plane], out=view, casting="unsafe")
+            view += self._shift[plane]
+
+    def batch(self, picture: Picture, height: int, width: int) -> Planes:
+        """`(1, 3, height, width)` with the picture at the top left and zeros (after normalisation) around it."""
+        planes = np.zeros((1, 3, height, width), dtype=np.float32)
+        self.into(picture, planes[0])
+        return planes

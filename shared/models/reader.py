@@ -1,0 +1,107 @@
+"""Reads text lines, one crop a line.
+
+A crop is drawn 48 px high and padded to its own bucket (a multiple of the engine's step), never to its neighbour's width: what is read
+does not depend on who shares the batch. Crops are drawn 0.8 times as wide as their height asks for; see the manifest.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import cv2
+import numpy as np
+
+from shared.contracts.document import ModelRef
+from shared.engines.engine import BatchProfile, Engine
+from shared.models.ctc import characters, decoded
+from shared.models.network import OpenModel
+from shared.models.pictures import Normalise, Picture, Planes, resized
+from shared.settings import Settings
+
+NAME = "ppocrv6-rec-small"
+HEIGHT = 48
+FRAME = 8
+"""Pixels of width per frame of the output."""
+SQUEEZE = 0.8
+MAX_WIDTH = 3_200
+"""Widest bucket, px. A crop wider than `max_aspect` asks for more: cut it with `pieces`, or it is squeezed into this."""
+
+
+class Reader:
+    """Holds one network; all methods may be called by many threads. Invariant: `classes` of the dictionary and the network agree."""
+
+    height = HEIGHT
+    max_width = MAX_WIDTH
+
+    def __init__(self, engine: Engine, settings: Settings) -> None:
+        self._model = OpenModel(NAME, engine, settings)
+        entry = self._model.manifest
+        self._normalise = Normalise(entry.input)
+        self._table = characters(self._model.dictionary, entry.classes or 0)
+        self.profile: BatchProfile = engine.profile
+
+    @property
+    def ref(self) -> ModelRef:
+        return self._model.manifest.ref()
+
+    def width_of(self, crop_width: int, crop_height: int, squeeze: float = SQUEEZE) -> int:
+        """The bucket (padded width, px) of a crop of this size."""
+        return min(MAX_WIDTH, self.profile.bucket(drawn_width(crop_width, crop_height, squeeze)))
+
+    def prepare(self, crop: Picture, bucket_width: int, squeeze: float = SQUEEZE) -> Planes:
+        """A crop (uint8 RGB `(height, width, 3)`, text left to right) as the network takes it: float32 `(3, 48, bucket_width)`.
+
+        The same `squeeze` as for `width_of`; a crop too wide for the bucket is squeezed into it.
+        """
+        height, width = crop.shape[:2]
+        drawn = min(bucket_width, drawn_width(width, height, squeeze))
+        planes = np.zeros((3, HEIGHT, bucket_width), dtype=np.float32)
+        self._normalise.into(resized(crop, drawn, HEIGHT), planes)
+        return planes
+
+    def read(self, crops: Sequence[Planes], bucket_width: int) -> list[tuple[str, float]]:
+        """Text and confidence (0..1, 0 for no text) of each prepared crop, in order; all of one bucket.
+
+        The engine's profile decides how many go into one call.
+        """
+        texts: list[tuple[str, float]] = []
+        start = 0
+        for size in self.profile.split(len(crops), bucket_width):
+            batch = np.stack(crops[start : start + size])
+            probability, index = self._model.network.infer(batch)
+            texts += [
+                decoded(i, p, self._table) for i, p in zip(index[..., 0].copy(), probability[..., 0], strict=True)
+            ]
+            start += size
+        return texts
+
+    def warm(self) -> None:
+        """Run the narrowest and a middle bucket once; the rest is compiled when it comes."""
+        for width in (self.profile.width_step, 640):
+            self.read([np.zeros((3, HEIGHT, width), dtype=np.float32)], width)
+
+
+def drawn_width(crop_width: int, crop_height: int, squeeze: float = SQUEEZE) -> int:
+    """Width in px of a crop drawn 48 px high, at least one frame."""
+    return max(FRAME, round(crop_width * HEIGHT / max(1, crop_height) * squeeze))
+
+
+def pieces(crop: Picture, squeeze: float = SQUEEZE) -> list[Picture]:
+    """A crop as the pieces that fit the widest bucket, left to right: itself, or cuts in the whitest columns near even parts."""
+    height, width = crop.shape[:2]
+    parts = -(-drawn_width(width, height, squeeze) // MAX_WIDTH)
+    if parts <= 1:
+        return [crop]
+    parts += 1  # room to move a cut to a gap
+    ink = cv2.cvtColor(crop, cv2.COLOR_RGB2GRAY).astype(np.float32).std(axis=0)
+    reach = max(1, width // (parts * 4))
+    cuts = [0]
+    for part in range(1, parts):
+        middle = part * width // parts
+        low = max(cuts[-1] + 1, middle - reach)
+        window = ink[low : middle + reach]
+        flat = np.flatnonzero(window <= window.min() + 1.0)
+        cuts.append(low + int(flat[np.abs(flat - (middle - low)).argmin()]))
+    cuts.append(width)
+    return [np.ascontiguousarray(crop[:, a:b]) for a, b in itertools.pairwise(cuts)]
