@@ -1,0 +1,222 @@
+"""One spawned child from its start to its death: frames in and out, and a clock for every call.
+
+Everything here happens on one event loop. Invariant: each call is answered exactly once, by its answer or by the death of
+the child; after the death nothing is pending and the process has been waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+import contextlib
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import structlog
+
+from shared.children import wire
+from shared.children.block import Block
+from shared.children.errors import ChildDied, ChildStalled
+from shared.telemetry import metrics
+
+_log = structlog.get_logger()
+
+
+class _Pending:
+    """A call that is in the child."""
+
+    def __init__(self, answered: asyncio.Future[tuple[wire.Answer, list[int]]], clock: asyncio.TimerHandle) -> None:
+        self.answered = answered
+        self.clock = clock
+
+
+class Life:
+    """A running child process."""
+
+    def __init__(
+        self,
+        program: str,
+        settings: object,
+        *,
+        name: str,
+        memory_bytes: int | None,
+        recycle_bytes: int | None,
+        threads: int,
+    ) -> None:
+        """Spawn it. Must be called on the thread that keeps running: PDEATHSIG looks at the thread that made the child."""
+        self.name = name
+        self.worn = False
+        """Its memory is over the mark: to be replaced when idle."""
+        self.over = False
+        self.ready: asyncio.Future[wire.Raised | None] = asyncio.get_running_loop().create_future()
+        self.idle = asyncio.Event()
+        self.idle.set()
+        self._loop = asyncio.get_running_loop()
+        self._recycle_bytes = recycle_bytes
+        self._pending: dict[int, _Pending] = {}
+        self._calls = 0
+        self._outbox: collections.deque[tuple[memoryview, list[int]]] = collections.deque()
+        self._inbox = wire.Inbox()
+        self._socket, theirs = socket.socketpair()
+        try:
+            self._process = _spawn(theirs)
+        except BaseException:
+            self._socket.close()
+            raise
+        finally:
+            theirs.close()
+        self._socket.setblocking(False)
+        self._loop.add_reader(self._socket, self._readable)
+        self._ended = self._loop.create_future()
+        self._burial: asyncio.Task[None] | None = None
+        self._send(wire.Hello(program, pickle.dumps(settings), threads, memory_bytes), ())
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def request(
+        self, method: str, body: bytes, blocks: Sequence[Block], large: bool, timeout_s: float
+    ) -> asyncio.Future[tuple[wire.Answer, list[int]]]:
+        """Give the child a call. The future gets its answer and descriptors, or raises `ChildDied` or `ChildStalled`."""
+        self._calls += 1
+        call = self._calls
+        answered: asyncio.Future[tuple[wire.Answer, list[int]]] = self._loop.create_future()
+        clock = self._loop.call_later(timeout_s, self._stalled, call, method, timeout_s)
+        self._pending[call] = _Pending(answered, clock)
+        self.idle.clear()
+        sizes = [block.nbytes for block in blocks]
+        self._send(wire.Request(call, method, body, sizes, large), [block.fileno() for block in blocks])
+        return answered
+
+    async def end(self) -> None:
+        """Let the child go: it leaves when the stream ends, and is killed if it does not."""
+        if not self.over:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(self._process.wait, 1.0)
+            self._die("was closed", reason=None)
+        await asyncio.shield(self._ended)
+
+    def kill(self, why: str) -> None:
+        """End it at once."""
+        self._die(why)
+
+    def _send(self, message: wire.Message, descriptors: Sequence[int]) -> None:
+        data = memoryview(wire.frame(message, len(descriptors)))
+        # Copies of the descriptors, because the owner may close its own while the frame waits in the outbox.
+        self._outbox.append((data, [os.dup(fd) for fd in descriptors]))
+        if len(self._outbox) == 1:
+            self._writable()
+
+    def _writable(self) -> None:
+        while self._outbox:
+            data, descriptors = self._outbox[0]
+            try:
+                sent = wire.send_some(self._socket, data, descriptors)
+            except BlockingIOError:
+                self._loop.add_writer(self._socket, self._writable)
+                return
+            except OSError as error:
+                self._die(f"could not be written to ({error.strerror})")
+                return
+            for fd in descriptors:
+                os.close(fd)
+            if sent == len(data):
+                self._outbox.popleft()
+            else:
+                self._outbox[0] = (data[sent:], [])
+        self._loop.remove_writer(self._socket)
+
+    def _readable(self) -> None:
+        try:
+            frames = self._inbox.receive(self._socket)
+        except BlockingIOError:
+            return
+        except (EOFError, OSError) as error:
+            self._die(str(error) or "ended")
+            return
+        for message, descriptors in frames:
+            if isinstance(message, wire.Ready):
+                if not self.ready.done():
+                    self.ready.set_result(message.raised)
+            elif isinstance(message, wire.Answer):
+                self._answered(message, descriptors)
+
+    def _answered(self, answer: wire.Answer, descriptors: list[int]) -> None:
+        pending = self._pending.pop(answer.call)
+        pending.clock.cancel()
+        if answer.spent or (self._recycle_bytes is not None and answer.resident > self._recycle_bytes):
+            self.worn = True
+        if not self._pending:
+            self.idle.set()
+        pending.answered.set_result((answer, descriptors))
+
+    def _stalled(self, call: int, method: str, timeout_s: float) -> None:
+        pending = self._pending.pop(call)
+        pending.answered.set_exception(
+            ChildStalled(f"{method} took longer than {timeout_s:g} s; child {self.name} was killed")
+        )
+        self._die(f"was killed because {method} stalled", reason="stalled")
+
+    def _die(self, why: str, reason: str | None = "died") -> None:
+        if self.over:
+            return
+        self.over = True
+        if reason is not None:
+            metrics.CHILD_RESTARTS.labels(child=self.name, reason=reason).inc()
+        self._loop.remove_reader(self._socket)
+        self._loop.remove_writer(self._socket)
+        self._process.kill()
+        self._burial = self._loop.create_task(self._bury(why))
+
+    async def _bury(self, why: str) -> None:
+        status = await asyncio.to_thread(self._process.wait)
+        self._socket.close()
+        self._inbox.close()
+        for _, descriptors in self._outbox:
+            for fd in descriptors:
+                os.close(fd)
+        self._outbox.clear()
+        message = f"child {self.name} (process {self.pid}) {why}: {_exit_in_words(status)}"
+        if self._pending or not self.ready.done():
+            _log.warning(
+                "child_died", child=self.name, pid=self.pid, why=why, exit=status, in_flight=len(self._pending)
+            )
+        if not self.ready.done():
+            self.ready.set_exception(ChildDied(message))
+            self.ready.exception()
+        for pending in self._pending.values():
+            pending.clock.cancel()
+            pending.answered.set_exception(ChildDied(message))
+        self._pending.clear()
+        self.idle.set()
+        self._ended.set_result(None)
+
+
+def _spawn(theirs: socket.socket) -> subprocess.Popen[bytes]:
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
+    # glibc gives every thread an arena of 64 MiB address space, which would eat the limit of a document child.
+    environment.setdefault("MALLOC_ARENA_MAX", "2")
+    fd = theirs.fileno()
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "shared.children.serve", str(fd), str(os.getpid())],
+        stdin=subprocess.DEVNULL,
+        pass_fds=[fd],
+        env=environment,
+    )
+
+
+def _exit_in_words(status: int) -> str:
+    if status >= 0:
+        return f"exit status {status}"
+    with contextlib.suppress(ValueError):
+        return signal.Signals(-status).name
+    return f"signal {-status}"

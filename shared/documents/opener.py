@@ -1,0 +1,93 @@
+"""The parent's view of documents: every call runs in a document child, so that hostile bytes never meet Kafka or an engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from shared.children.block import Block
+from shared.children.child import Child
+from shared.documents.page import (
+    DecodeCall,
+    Inspected,
+    InspectCall,
+    OpenedPage,
+    PageAnswer,
+    PageCall,
+    Picture,
+    Pictures,
+)
+from shared.settings import Limits
+
+
+class Documents:
+    """Opens documents in a child process of their own, which keeps the last few of them open."""
+
+    def __init__(self, limits: Limits, *, name: str = "documents") -> None:
+        # One thread: MuPDF is not thread safe, and who wants more at once starts more children.
+        self._child = Child(
+            "shared.documents.child:create",
+            limits,
+            name=name,
+            memory_bytes=limits.child_memory_bytes,
+            recycle_bytes=limits.child_memory_bytes // 4,
+            call_timeout_s=limits.page_timeout_s,
+        )
+
+    async def start(self) -> None:
+        """Spawn the child; not needed before the first call."""
+        await self._child.start()
+
+    async def close(self) -> None:
+        """End the child."""
+        await self._child.close()
+
+    async def inspect(self, path: Path, *, filename: str | None = None, password: str | None = None) -> Inspected:
+        """Find out by content what a file is, and the geometry of its pages.
+
+        Raises `DocfleetError` with `encrypted` (a password is needed, or the given one is wrong), `corrupt`, `empty_file`,
+        `unsupported_type`, `too_large` (bytes, pages), `resource_limit` (pixels, memory); `ChildDied`, `ChildStalled`.
+        """
+        call = InspectCall(path=str(path), filename=filename, password=password)
+        inspected, _ = await self._child.call("inspect", call, returns=Inspected)
+        return inspected
+
+    async def open_page(
+        self,
+        path: Path,
+        mime_type: str,
+        page_no: int,
+        *,
+        password: str | None = None,
+        picture: Literal["none", "auto", "always"] = "auto",
+        layout_picture: bool = False,
+        dpi: int = 200,
+        jpeg: bool = True,
+    ) -> tuple[OpenedPage, Pictures]:
+        """Open page `page_no` (1-based) of a document that was inspected before.
+
+        `picture` says whether `Pictures.full` (and, unless `jpeg` is false, its encoding) is made: `auto` makes it where the
+        page shows something that its own trusted text does not give. `layout_picture` asks for `Pictures.small`.
+        A page above `limits.max_page_pixels` is rendered smaller, with the warning `render_scaled`. Raises like `inspect`.
+        """
+        call = PageCall(
+            path=str(path),
+            mime_type=mime_type,
+            page_no=page_no,
+            dpi=dpi,
+            password=password,
+            picture=picture,
+            layout_picture=layout_picture,
+            jpeg=jpeg,
+        )
+        answer, blocks = await self._child.call("open_page", call, returns=PageAnswer)
+        following = iter(blocks)
+        small, full, jpeg_picture = (
+            (size, next(following)) if size is not None else None for size in (answer.small, answer.full, answer.jpeg)
+        )
+        return answer.page, Pictures(small, full, jpeg_picture)
+
+    async def decode(self, jpeg: Block) -> tuple[int, int, Block]:
+        """A stored page picture as (width, height, RGB pixels in a block the caller closes). Raises `corrupt`, `resource_limit`."""
+        size, blocks = await self._child.call("decode", DecodeCall(), [jpeg], returns=Picture)
+        return size.width, size.height, blocks[0]

@@ -1,0 +1,173 @@
+"""What travels between the document child and its parent: documents inspected, pages opened.
+
+Frame of every box: `[x0, y0, x1, y1]` of the page as displayed (rotation, CropBox ∩ MediaBox and UserUnit applied), origin top
+left, points for PDF and pixels for images. Boxes of what is seen lie inside the page.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from shared.children.block import Block
+from shared.contracts.document import OutlineEntry, Unit, Warning
+from shared.contracts.layout import PageGeometry
+
+Hidden = Literal["render_mode", "transparent", "background_colour", "covered", "tiny", "outside"]
+"""Why text cannot be seen: it is painted with text rendering mode 3 (`render_mode`), with an opacity below a twentieth, in the colour
+of what lies under it, under something opaque, smaller than a point, or off the page."""
+
+
+class Inspected(msgspec.Struct, frozen=True, kw_only=True):
+    """A document that can be opened."""
+
+    mime_type: str
+    unit: Unit
+    pages: list[PageGeometry]
+    outline: list[OutlineEntry] = []
+    warnings: list[Warning] = []
+
+
+class NativeLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a page's own text. Font facts are those of most of its characters."""
+
+    bbox: list[float]
+    text: str
+    font_name: str
+    font_size: float
+    """Points as displayed."""
+    bold: bool = False
+    italic: bool = False
+    monospace: bool = False
+    superscript: bool = False
+    """Every character of the line is raised."""
+    vertical: bool = False
+    """Set top to bottom (writing mode 1), as CJK columns are."""
+    angle: float = 0.0
+    """Degrees by which the text is turned clockwise on the displayed page, -180..180; 0 is upright."""
+    color: str = "#000000"
+    """Fill colour, `#rrggbb`."""
+    visible: bool = True
+    hidden: Hidden | None = None
+    """Set when `visible` is false."""
+    bad_unicode: bool = False
+    """The font does not say which characters these are: replacement or private-use characters, control codes, glyph names."""
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """A drawn horizontal or vertical line, or a filled box that is as thin as one."""
+
+    bbox: list[float]
+    horizontal: bool
+
+
+class Annotation(msgspec.Struct, frozen=True, kw_only=True):
+    """Text of an annotation or a form field."""
+
+    bbox: list[float]
+    kind: Literal["annotation", "widget"]
+    subtype: str
+    """`FreeText`, `Stamp`, `Text`, `CheckBox`, … as PDF names it."""
+    text: str = ""
+    name: str = ""
+    """Name of a form field."""
+    checked: bool | None = None
+    """State of a check box or radio button."""
+
+
+class OpenedPage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page: its own text, and what is drawn on it."""
+
+    page_no: int
+    width: float
+    height: float
+    unit: Unit
+    rotation: int = 0
+    """Degrees clockwise the document asks for (already applied): 0, 90, 180, 270."""
+    dpi: float | None = None
+    """Resolution of `Pictures.full`: rendered pixels per inch; for images what the file says, none where it says nothing."""
+    scale: float = 1.0
+    """Pixels of `Pictures.full` per unit of the page, as the picture's width says."""
+    lines: list[NativeLine] = []
+    image_coverage: float = 0.0
+    """Share of the page that pictures cover, 0..1."""
+    full_page_image: bool = False
+    """One picture covers (nearly) the whole page, as in a scan."""
+    drawn_coverage: float = 0.0
+    """Share of the page that vector drawings touch, 0..1, boxes of paths added up without their overlaps."""
+    blank: bool = False
+    """Nothing is painted: no visible text, no image, no drawing."""
+    rules: list[Rule] = []
+    image_boxes: list[list[float]] = []
+    annotations: list[Annotation] = []
+    warnings: list[Warning] = []
+
+
+class Picture(msgspec.Struct, frozen=True, kw_only=True):
+    """Size of a picture whose pixels are in a block: uint8 RGB, shape (height, width, 3), C order."""
+
+    width: int
+    height: int
+
+
+class PageAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A page on the wire; the blocks follow in the order small, full, jpeg, those that are there."""
+
+    page: OpenedPage
+    small: Picture | None = None
+    full: Picture | None = None
+    jpeg: Picture | None = None
+
+
+class Pictures:
+    """The pictures of a page as displayed. Close them when done."""
+
+    def __init__(
+        self,
+        small: tuple[Picture, Block] | None,
+        full: tuple[Picture, Block] | None,
+        jpeg: tuple[Picture, Block] | None,
+    ) -> None:
+        self.small = small
+        """For the layout network, about 800 pixels on the long side."""
+        self.full = full
+        """At the asked resolution, bounded by `limits.max_page_pixels`."""
+        self.jpeg = jpeg
+        """`full` as JPEG bytes, to be stored; the size is that of the picture."""
+
+    def close(self) -> None:
+        for pair in (self.small, self.full, self.jpeg):
+            if pair is not None:
+                pair[1].close()
+
+    def __enter__(self) -> Pictures:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class InspectCall(msgspec.Struct, frozen=True, kw_only=True):
+    """Open a document and look at all its pages."""
+
+    path: str
+    filename: str | None = None
+    password: str | None = None
+
+
+class PageCall(msgspec.Struct, frozen=True, kw_only=True):
+    """Open one page; see `Documents.open_page`."""
+
+    path: str
+    mime_type: str
+    page_no: int
+    dpi: int
+    password: str | None = None
+    picture: Literal["none", "auto", "always"] = "auto"
+    layout_picture: bool = False
+    jpeg: bool = True
+
+
+class DecodeCall(msgspec.Struct, frozen=True, kw_only=True):
+    """Decode a JPEG to RGB pixels."""
