@@ -5,6 +5,8 @@
 - `hardswish`: `x * clip(x + 3, 0, 6) / 6`, written as four operations, becomes `x * HardSigmoid(x)`: 2 times faster in ONNX Runtime.
 - `top1`: a classifier over 18,710 classes gives the best class and its probability instead of all probabilities:
   32 kB out of the engine instead of 198 MB for a batch of thirteen wide lines, with the same text.
+- `split_loop`: a network that writes a sequence with a Loop becomes what comes before the Loop (pictures to features), and the Loop's
+  weights in a file of their own: OpenVINO and NPU compilers refuse such a Loop, and a few small matrix products per step need no engine.
 
 onnx is imported inside the functions: a process that only finds its models installed never needs it.
 """
@@ -16,11 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shared.contracts.errors import DocfleetError, ErrorCode
 
 if TYPE_CHECKING:
     import onnx
+
+WEIGHTS = "weights.npz"
+"""Written beside the network by `split_loop`: float32 arrays by the names they have in the source."""
 
 VERSION = 1
 """Part of the name of an installed model's folder; raise it when a rewrite changes what it writes."""
@@ -37,7 +43,10 @@ def prepare(source: Path, target: Path, steps: Sequence[str]) -> None:
 
     model = onnx.load(str(source))
     for step in steps:
-        STEPS[step](model)
+        if step == "split_loop":
+            np.savez(target.with_name(WEIGHTS), allow_pickle=False, **split_loop(model))
+        else:
+            STEPS[step](model)
     onnx.checker.check_model(model)
     onnx.save(model, str(target))
 
@@ -108,6 +117,59 @@ def top1(model: onnx.ModelProto) -> None:
     del graph.output[:]
     graph.output.append(helper.make_tensor_value_info("probability", TensorProto.FLOAT, [*shape, 1]))
     graph.output.append(helper.make_tensor_value_info("index", TensorProto.INT64, [*shape, 1]))
+
+
+def split_loop(model: onnx.ModelProto) -> dict[str, npt.NDArray[np.float32]]:
+    """Cut the network before its one Loop, in place: its only output becomes the Loop's one input that depends on the picture and is used in it.
+
+    Returns the constant matrices and vectors the Loop takes.
+    """
+    from onnx import TensorProto, helper, numpy_helper
+
+    graph = model.graph
+    loops = [node for node in graph.node if node.op_type == "Loop"]
+    if len(loops) != 1:
+        raise DocfleetError(ErrorCode.model_unavailable, "prepare: split_loop needs a network with one Loop")
+    producers = {name: node for node in graph.node for name in node.output}
+    body = next(a.g for a in loops[0].attribute if a.name == "body")
+    constants = {tensor.name: tensor for tensor in graph.initializer}
+    constants |= {
+        node.output[0]: a.t
+        for node in graph.node
+        if node.op_type == "Constant"
+        for a in node.attribute
+        if a.name == "value"
+    }
+    weights: dict[str, npt.NDArray[np.float32]] = {}
+    features: list[onnx.ValueInfoProto] = []
+    unchanged = {value.name for value in body.output}
+    for name, inner in zip(loops[0].input[2:], body.input[2:], strict=True):
+        if inner.name not in unchanged or inner.type.tensor_type.elem_type != TensorProto.FLOAT:
+            continue
+        if name in constants:
+            weights[name] = numpy_helper.to_array(constants[name])
+        else:
+            features.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, _dimensions(inner)))
+    if len(features) != 1:
+        raise DocfleetError(ErrorCode.model_unavailable, f"prepare: the Loop takes {len(features)} features, not one")
+    needed, stack = set(), [features[0].name]
+    while stack:
+        node = producers.get(stack.pop())
+        if node is not None and node.output[0] not in needed:
+            needed.add(node.output[0])
+            stack += node.input
+    nodes = [node for node in graph.node if node.output[0] in needed]
+    used = {name for node in nodes for name in node.input}
+    initializers = [tensor for tensor in graph.initializer if tensor.name in used]
+    for field, values in ((graph.node, nodes), (graph.initializer, initializers), (graph.output, features)):
+        del field[:]
+        field.extend(values)
+    del graph.value_info[:]
+    return weights
+
+
+def _dimensions(value: onnx.ValueInfoProto) -> list[str | int]:
+    return [d.dim_param or d.dim_value for d in value.type.tensor_type.shape.dim]
 
 
 STEPS: dict[str, Callable[[Any], Any]] = {"flush_denormals": flush_denormals, "hardswish": hardswish, "top1": top1}

@@ -67,7 +67,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Whose network it is."""
     wheel: Wheel
     network: File
-    prepare: list[Literal["flush_denormals", "hardswish", "top1"]]
+    prepare: list[Literal["flush_denormals", "hardswish", "top1", "split_loop"]]
     input: Input
     dictionary: File | None = None
     """One character a line, without the blank and the space that the network adds at the two ends."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shared.engines.engine import Engine, Network
+from shared.engines.prepare import WEIGHTS
 from shared.models.install import DICTIONARY, NETWORK, installed
 from shared.models.manifest import Manifest, manifest
 from shared.settings import Settings
@@ -18,3 +19,4 @@ class OpenModel:
         self.manifest: Manifest = manifest(name)
         self.network: Network = engine.load(folder / NETWORK)
         self.dictionary: Path = folder / DICTIONARY
+        self.weights: Path = folder / WEIGHTS
