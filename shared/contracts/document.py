@@ -112,6 +112,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     bbox: list[float]
     text: str
     confidence: float | None = None
+    page_no: int | None = None
+    """Set where the block stands on several pages; else the line is on the block's page."""
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,1 @@
+"""Pages in, document out: pure functions without Kafka, without a store, without a clock."""

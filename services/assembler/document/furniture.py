@@ -1,0 +1,189 @@
+"""Running headers, footers and page numbers: found because they recur, not because of where they stand.
+
+Working inward from the top and the bottom edge of each page, row by row: a row goes on being furniture as long as
+something in it recurs on other pages at the same height with the same text, digits aside. The first row without such a
+thing ends it, so a form's repeated fields below its title stay in the body. What is set larger than the document's
+usual text is no running matter, and neither is a text that stands alone at the height of one (a real heading there).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from statistics import median
+from typing import Literal
+
+from msgspec.structs import replace
+
+from services.assembler.document.boxes import overlap
+from shared.contracts.document import Block, Label
+from shared.contracts.layout import ComposedPage
+
+ZONE = 0.15
+"""Share of the page's height at either edge in which running matter may stand."""
+SAME_HEIGHT = 0.02
+"""Share of the page's height by which the places of one running text differ at most."""
+MIN_PAGES = 3
+"""Pages a text must recur on; in a document of two pages it must be on both."""
+MIN_DENSITY = 0.3
+"""Share of the pages between its first and last that must have it: left and right pages may differ."""
+LARGER = 1.25
+"""Times the usual font size from which on a text is no running matter."""
+MAX_ROWS = 3
+MAX_LINES = 2
+_NEVER = ("table", "picture", "seal", "formula", "code")
+_NUMBER_ONLY = re.compile(
+    r"[-–—\s/|.·~()（）\[\]]*(?:(?:page|seite|p\.|pg\.?|第|共|页|頁|of|von|#)[-–—\s/|,，.·~()（）\[\]]*)+", re.I
+)
+_ROMAN = re.compile(r"[ivxlcdm]{1,7}", re.I)
+
+Edge = Literal["top", "bottom"]
+_EDGES: tuple[Edge, ...] = ("top", "bottom")
+
+
+def separated(pages: Sequence[ComposedPage]) -> list[ComposedPage]:
+    """The pages with their running matter labelled and in the layer `furniture`, and real headings back in the body."""
+    usual = _usual_size(pages)
+    recurring, sizes = _recurring(pages, usual)
+    out = []
+    for page in pages:
+        changed: dict[str, Block] = {}
+        for edge in _EDGES:
+            for block in _peeled(page, edge, recurring):
+                changed[block.id] = block
+        for block in page.blocks:
+            if block.id not in changed and _is_real_heading(block, page, recurring, sizes, len(pages)):
+                changed[block.id] = replace(block, label="section_header", content_layer="body")
+        out.append(replace(page, blocks=[changed.get(block.id, block) for block in page.blocks]) if changed else page)
+    return out
+
+
+def pattern(text: str) -> str:
+    """A text with its digits (and a Roman number standing alone) as `#`, without blanks and case."""
+    text = "".join(unicodedata.normalize("NFKC", text).split()).lower()
+    return "#" if _ROMAN.fullmatch(text) else re.sub(r"\d+", "#", text)
+
+
+def _usual_size(pages: Sequence[ComposedPage]) -> float | None:
+    """Median font size of the characters of plain text."""
+    sizes: Counter[float] = Counter()
+    for page in pages:
+        for block in page.blocks:
+            if block.label in ("text", "list_item") and block.font_size:
+                sizes[round(block.font_size, 1)] += len(block.text)
+    passed, half = 0, sum(sizes.values()) / 2
+    for size in sorted(sizes):
+        passed += sizes[size]
+        if passed >= half:
+            return size
+    return None
+
+
+def _edge(block: Block, page: ComposedPage) -> tuple[Edge, float] | None:
+    """At which edge a block may be running matter, and its middle as a share of the page's height."""
+    box = block.prov[0].bbox if block.prov else None
+    if box is None or block.label in _NEVER or block.content_layer not in ("body", "furniture") or not block.text:
+        return None
+    if len(block.lines) > MAX_LINES or page.page.height <= 0:
+        return None
+    middle = (box[1] + box[3]) / 2 / page.page.height
+    if middle < ZONE:
+        return "top", middle
+    return ("bottom", middle) if middle > 1 - ZONE else None
+
+
+_Recurring = dict[tuple[Edge, str], list[float]]
+
+
+def _recurring(pages: Sequence[ComposedPage], usual: float | None) -> tuple[_Recurring, dict[Edge, float]]:
+    """Recurring texts with the heights they recur at, and the median font size of those at each edge."""
+    found: dict[tuple[Edge, str], list[tuple[float, int, float | None]]] = defaultdict(list)
+    for page in pages:
+        for block in page.blocks:
+            place = _edge(block, page)
+            if place is None or (usual and block.font_size and block.font_size > LARGER * usual):
+                continue
+            found[place[0], pattern(block.text)].append((place[1], page.page.page_no, block.font_size))
+    needed = min(MIN_PAGES, max(2, len(pages)))
+    recurring: _Recurring = {}
+    sizes: dict[Edge, list[float]] = {"top": [], "bottom": []}
+    for (edge, text), places in found.items():
+        for group in _at_same_height(sorted(places, key=lambda p: (p[0], p[1]))):
+            numbers = sorted({number for _, number, _ in group})
+            if len(numbers) >= needed and len(numbers) >= MIN_DENSITY * (numbers[-1] - numbers[0] + 1):
+                recurring.setdefault((edge, text), []).append(median(height for height, _, _ in group))
+                sizes[edge] += [size for _, _, size in group if size]
+    return recurring, {edge: median(known) for edge, known in sizes.items() if known}
+
+
+def _at_same_height(
+    places: Sequence[tuple[float, int, float | None]],
+) -> list[list[tuple[float, int, float | None]]]:
+    groups: list[list[tuple[float, int, float | None]]] = []
+    for place in places:
+        if groups and place[0] - groups[-1][0][0] <= SAME_HEIGHT:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    return groups
+
+
+def _recurs(block: Block, page: ComposedPage, recurring: _Recurring) -> bool:
+    place = _edge(block, page)
+    if place is None:
+        return False
+    return any(abs(place[1] - h) <= SAME_HEIGHT for h in recurring.get((place[0], pattern(block.text)), []))
+
+
+def _peeled(page: ComposedPage, edge: Edge, recurring: _Recurring) -> list[Block]:
+    """Running matter of one edge of a page, relabelled."""
+    placed = [
+        (list(block.prov[0].bbox), block)
+        for block in page.blocks
+        if block.prov and block.prov[0].bbox and block.content_layer in ("body", "furniture")
+    ]
+    placed.sort(key=lambda p: p[0][1] if edge == "top" else -p[0][3])
+    out: list[Block] = []
+    index = 0
+    for _ in range(MAX_ROWS):
+        if index >= len(placed):
+            break
+        first = placed[index][0]
+        row: list[Block] = []
+        while index < len(placed):
+            box = placed[index][0]
+            if row and overlap(first[1], first[3], box[1], box[3]) <= 0.5 * min(first[3] - first[1], box[3] - box[1]):
+                break
+            row.append(placed[index][1])
+            index += 1
+        running = [block for block in row if _recurs(block, page, recurring)]
+        if not running and not any(block.content_layer == "furniture" for block in row):
+            break
+        out += [replace(block, label=_label(block, edge), content_layer="furniture") for block in running]
+    return out
+
+
+def _label(block: Block, edge: Edge) -> Label:
+    if is_page_number(block.text):
+        return "page_number"
+    return "page_header" if edge == "top" else "page_footer"
+
+
+def is_page_number(text: str) -> bool:
+    """Whether a text is a page's number and nothing else: `12`, `- 12 -`, `Page 3 of 9`, `第 3 页`, `iv`."""
+    form = pattern(text)
+    return "#" in form and _NUMBER_ONLY.fullmatch(form) is not None
+
+
+def _is_real_heading(
+    block: Block, page: ComposedPage, recurring: _Recurring, sizes: dict[Edge, float], total: int
+) -> bool:
+    """A layout model goes by position too: what it took for a header, but alone and in larger type, is a heading."""
+    if block.label not in ("page_header", "page_footer") or total < MIN_PAGES:
+        return False
+    place = _edge(block, page)
+    if place is None or place[0] not in sizes or _recurs(block, page, recurring):
+        return False
+    return block.font_size is not None and block.font_size >= LARGER * sizes[place[0]]

@@ -1,0 +1,229 @@
+"""One page: from its layout and readings to `page.json`.
+
+Status: `failed` when nothing could be read and something went wrong; `blank` when there is nothing; else `ok`, with the
+errors of what could not be read listed beside it (the document is then `partial_success`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from statistics import mean
+from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
+
+from services.assembler.document import captions, joins, lists
+from services.assembler.document.order import Item, reading_order
+from services.assembler.document.regions import best_readings, blocks_of, invisible
+from shared.contracts.document import Block, Confidence, Label, Page, Unit, Warning
+from shared.contracts.errors import ErrorInfo
+from shared.contracts.layout import ComposedPage, PageLayout, Reading, Region
+from shared.contracts.records import PageStatus
+
+LOW_CONFIDENCE = 0.6
+"""Mean confidence of a block's lines below which a warning says so."""
+_Grade = Literal["poor", "fair", "good", "excellent"]
+GRADES: tuple[tuple[float, _Grade], ...] = ((0.95, "excellent"), (0.85, "good"), (0.7, "fair"))
+"""Least overall confidence of each grade, `poor` below: our own steps, no calibration stands behind them yet."""
+_MANY = 99
+"""A table is many lines: never a row of a form."""
+_PAIR = re.compile(r"[^:：]{1,16}[:：]")
+
+
+class PageInput(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a page is made of. Size and unit are the inspection's, used where the page has no layout."""
+
+    document_id: str
+    generation: int
+    page_no: int
+    width: float
+    height: float
+    unit: Unit
+    rotation: int = 0
+    layout: PageLayout | None = None
+    readings: list[Reading] = []
+    errors: list[ErrorInfo] = []
+    image_uri: str | None = None
+
+
+def compose_page(given: PageInput) -> ComposedPage:
+    """The composed page; `assemble_s` is left at 0 for whoever holds a clock."""
+    errors = sorted(given.errors, key=msgspec.json.encode)
+    if given.layout is None:
+        page = Page(
+            page_no=given.page_no,
+            width=given.width,
+            height=given.height,
+            unit=given.unit,
+            rotation=given.rotation,
+            status="failed" if errors else "blank",
+            kind="blank",
+            kind_reason=["no layout"],
+            image_uri=given.image_uri,
+        )
+        return ComposedPage(
+            document_id=given.document_id, generation=given.generation, page=page, blocks=[], errors=errors
+        )
+    layout = given.layout
+    read = best_readings(given.readings)
+    regions = sorted(layout.regions, key=lambda region: region.region_id)
+    known = {region.region_id for region in regions}
+    found = [block for region in regions for block in blocks_of(region, read.get(region.region_id), layout)]
+    for region_id in sorted(set(read) - known):
+        found += blocks_of(_found_by_reader(region_id, read[region_id], layout), read[region_id], layout)
+    hidden = sorted(layout.invisible, key=lambda line: (line.bbox[1], line.bbox[0], line.text or ""))
+    blocks = joins.joined_over_columns(lists.marked(arranged(found)))
+    blocks += [invisible(line, i, layout) for i, line in enumerate(hidden) if (line.text or "").strip()]
+    blocks = _numbered(captions.attached(blocks), given.page_no)
+    warnings = sorted(
+        [
+            *layout.warnings,
+            *(w for reading in given.readings for w in reading.warnings),
+            *_doubts(blocks, given.page_no),
+        ],
+        key=msgspec.json.encode,
+    )
+    models = {msgspec.json.encode(m): m for m in (*layout.models, *(m for r in given.readings for m in r.models))}
+    seconds = {"rec": 0.0, "vl": 0.0}
+    for reading in sorted(given.readings, key=lambda r: r.task_id):
+        seconds["vl" if any(r.method == "vl" for r in reading.regions) else "rec"] += reading.seconds
+    page = Page(
+        page_no=given.page_no,
+        width=layout.width,
+        height=layout.height,
+        unit=layout.unit,
+        rotation=layout.rotation,
+        dpi=layout.dpi,
+        status=_status(blocks, errors),
+        kind=layout.kind,
+        kind_reason=layout.kind_reason,
+        confidence=_confidence(regions, blocks),
+        languages=layout.languages,
+        image_uri=given.image_uri,
+    )
+    return ComposedPage(
+        document_id=given.document_id,
+        generation=given.generation,
+        page=page,
+        blocks=blocks,
+        errors=errors,
+        warnings=warnings,
+        models=[models[key] for key in sorted(models)],
+        ocr_regions=sum(1 for r in read.values() if r.method in ("direct_rec", "det_rec")),
+        vl_regions=sum(1 for r in read.values() if r.method == "vl"),
+        cache_hits=sum(reading.cache_hits for reading in given.readings),
+        layout_s=layout.layout_s,
+        rec_s=seconds["rec"],
+        vl_s=seconds["vl"],
+    )
+
+
+def arranged(blocks: Sequence[Block]) -> list[Block]:
+    """Blocks of a page in reading order: headers, then the body by its columns, then footers and page numbers."""
+    feet = ("page_footer", "page_number")
+    heads = [block for block in blocks if block.label == "page_header"]
+    tails = [block for block in blocks if block.label in feet]
+    stamps = [block for block in blocks if block.label == "seal"]
+    body = [block for block in blocks if block.label not in ("page_header", "seal", *feet)]
+    columns = sum(len(block.text) for block in body if block.writing_mode == "vertical_rl")
+    vertical = 2 * columns > sum(len(block.text) for block in body) > 0
+    return [*_in_order(heads), *_stamped(_in_order(body, vertical=vertical), stamps), *_in_order(tails)]
+
+
+def _in_order(blocks: Sequence[Block], *, vertical: bool = False) -> list[Block]:
+    blocks = sorted(blocks, key=lambda block: (_box(block), block.id))
+    items = [
+        Item(
+            box=_box(block),
+            lines=max(1, len(block.lines)) if block.table is None else _MANY,
+            pair=len(block.lines) <= 1 and _PAIR.match(block.text) is not None,
+        )
+        for block in blocks
+    ]
+    return [blocks[i] for i in reading_order(items, vertical=vertical)]
+
+
+def _stamped(blocks: Sequence[Block], stamps: Sequence[Block]) -> list[Block]:
+    """Seals lie over other things and would cut columns: each comes after the block it is nearest to."""
+    after: dict[int, list[Block]] = {}
+    for stamp in sorted(stamps, key=lambda block: (_box(block), block.id)):
+        x0, y0, x1, y1 = _box(stamp)
+        gaps = [
+            (max(0.0, b[0] - x1, x0 - b[2]) + max(0.0, b[1] - y1, y0 - b[3]), -index)
+            for index, b in enumerate(_box(block) for block in blocks)
+        ]
+        after.setdefault(-min(gaps)[1] if gaps else -1, []).append(stamp)
+    return after.get(-1, []) + [b for index, block in enumerate(blocks) for b in (block, *after.get(index, []))]
+
+
+def _box(block: Block) -> tuple[float, float, float, float]:
+    box = block.prov[0].bbox or [0.0, 0.0, 0.0, 0.0]
+    return box[0], box[1], box[2], box[3]
+
+
+def _found_by_reader(region_id: str, reading: object, layout: PageLayout) -> Region:
+    """A region that only the reader knows (VL page mode); without a box of its own it is the whole page."""
+    label: Label = getattr(reading, "label", None) or "text"
+    box = getattr(reading, "bbox", None) or [0.0, 0.0, layout.width, layout.height]
+    return Region(
+        region_id=region_id, label=label, raw_label=label, bbox=box, confidence=1.0, found_by="model", read_by="vl"
+    )
+
+
+def _numbered(blocks: Sequence[Block], page_no: int) -> list[Block]:
+    """Final ids in order, references renamed."""
+    names = {block.id: f"p{page_no:05d}-b{index:03d}" for index, block in enumerate(blocks)}
+    return [
+        replace(
+            block,
+            id=names[block.id],
+            order=index,
+            parent_id=names[block.parent_id] if block.parent_id else None,
+            caption_ids=[names[other] for other in block.caption_ids],
+            footnote_ids=[names[other] for other in block.footnote_ids],
+        )
+        for index, block in enumerate(blocks)
+    ]
+
+
+def _status(blocks: Sequence[Block], errors: Sequence[ErrorInfo]) -> PageStatus:
+    seen = [block for block in blocks if block.content_layer != "invisible"]
+    if errors and not any(block.text or block.latex for block in seen):
+        return "failed"
+    return "ok" if seen else "blank"
+
+
+def _doubts(blocks: Sequence[Block], page_no: int) -> list[Warning]:
+    return [
+        Warning(
+            code="low_confidence",
+            message=f"read with confidence {block.confidence:.2f}",
+            page_no=page_no,
+            block_id=block.id,
+        )
+        for block in blocks
+        if block.confidence is not None and block.confidence < LOW_CONFIDENCE and block.text
+    ]
+
+
+def _confidence(regions: Sequence[Region], blocks: Sequence[Block]) -> Confidence:
+    """Means: of the layout network's boxes, of read blocks by their characters, of read tables; overall is the least."""
+    layout = [region.confidence for region in regions if region.found_by == "model"]
+    read = [(b.confidence, len(b.text)) for b in blocks if b.confidence is not None and b.text]
+    table = [b.confidence for b in blocks if b.table is not None and b.confidence is not None]
+    text = sum(c * n for c, n in read) / sum(n for _, n in read) if read else None
+    parts = {
+        "layout": mean(layout) if layout else None,
+        "text": text,
+        "table": mean(table) if table else None,
+    }
+    known = [value for value in parts.values() if value is not None]
+    overall = min(known) if known else None
+    grade: _Grade | None = "poor" if overall is not None else None
+    for least, name in reversed(GRADES):
+        if overall is not None and overall >= least:
+            grade = name
+    rounds = {key: None if value is None else round(value, 4) for key, value in parts.items()}
+    return Confidence(**rounds, overall=None if overall is None else round(overall, 4), grade=grade)

@@ -1,0 +1,198 @@
+"""From a region and its reading to blocks: who read it, which paragraphs it has, what is known about them.
+
+Block ids are provisional here (`region id`/index); `page` gives the final ones in the order of reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import mean, median
+
+from msgspec.structs import replace
+
+from services.assembler.document import tables
+from services.assembler.document.boxes import clipped, shared_area, union
+from services.assembler.document.text import Piece, joined, paragraphs
+from shared.contracts.document import Block, ContentLayer, Label, Line, Method, Provenance, Table, rounded
+from shared.contracts.layout import PageLayout, Reading, ReadLine, Region, RegionReading, TextLine
+
+FURNITURE: frozenset[Label] = frozenset({"page_header", "page_footer", "page_number"})
+WHOLE: frozenset[Label] = frozenset(
+    {"title", "section_header", "caption", "formula", "page_header", "page_footer", "page_number"}
+)
+"""Labels whose lines are one text, wherever they break."""
+KEPT_EMPTY: frozenset[Label] = frozenset({"picture", "table", "seal", "formula"})
+"""Labels that say something without a text."""
+SAME_PLACE = 0.7
+"""Share of the smaller box from which two lines with the same text are one, drawn twice."""
+HEIGHT_TO_SIZE = 0.75
+"""Font size of a line whose box alone is known: line boxes of common fonts are about 1.3 times the size."""
+
+
+def best_readings(readings: Iterable[Reading]) -> dict[str, RegionReading]:
+    """Region id to its reading; of two, the VL model's, then that of the first task by name."""
+    out: dict[str, RegionReading] = {}
+    for reading in sorted(readings, key=lambda r: r.task_id):
+        for region in reading.regions:
+            known = out.get(region.region_id)
+            if known is None or (region.method == "vl" and known.method != "vl"):
+                out[region.region_id] = region
+    return out
+
+
+def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout) -> list[Block]:
+    """The blocks of a region in its own order; none for a region of text that has none."""
+    if reading is not None:
+        pieces = _distinct(_read(line) for line in reading.lines)
+        method, model = reading.method, reading.model
+    else:
+        pieces = _distinct(_native(line) for line in region.lines if line.text is not None and line.text.strip())
+        method, model = ("native" if region.read_by != "vl" else "vl"), None
+    label = reading.label if reading is not None and reading.label is not None else region.label
+    box = reading.bbox if reading is not None and reading.bbox is not None else region.bbox
+    common = _Common(region, reading, layout, label, method, model)
+    if label == "table":
+        return [_table(common, box, pieces)]
+    if label == "code":
+        lines = [piece for group in paragraphs(pieces, whole=True) for piece in group]
+        return [common.block(0, box, _code(lines), lines)] if lines else []
+    if reading is not None and reading.text is not None and (reading.text.strip() or reading.latex):
+        return [common.block(0, box, reading.text.strip(), pieces)]
+    groups = paragraphs(pieces, whole=label in WHOLE)
+    out = [
+        common.block(index, union([piece.box for piece in group]), joined([piece.text for piece in group]), group)
+        for index, group in enumerate(groups)
+    ]
+    if not out and (label in KEPT_EMPTY or (reading is not None and reading.latex)):
+        out = [common.block(0, box, "", [])]
+    return out
+
+
+def invisible(line: TextLine, index: int, layout: PageLayout) -> Block:
+    """A line that cannot be seen, in its own layer."""
+    box = clipped(line.bbox, layout.width, layout.height)
+    text = (line.text or "").strip()
+    return Block(
+        id=f"~{index:05d}",
+        order=0,
+        label="text",
+        raw_label="invisible",
+        content_layer="invisible",
+        text=text,
+        prov=[Provenance(page_no=layout.page_no, bbox=box, char_span=[0, len(text)])],
+        font_size=line.font_size,
+    )
+
+
+class _Common:
+    """What all blocks of one region share."""
+
+    def __init__(
+        self,
+        region: Region,
+        reading: RegionReading | None,
+        layout: PageLayout,
+        label: Label,
+        method: Method,
+        model: str | None,
+    ) -> None:
+        self.region, self.reading, self.layout = region, reading, layout
+        self.label, self.method, self.model = label, method, model
+
+    def block(self, index: int, box: Sequence[float], text: str, pieces: Sequence[Piece]) -> Block:
+        known = [piece.confidence for piece in pieces if piece.confidence is not None]
+        sizes = [piece.font_size or piece.height * HEIGHT_TO_SIZE for piece in pieces]
+        confidence = mean(known) if known else (self.reading.confidence if self.reading else None)
+        vertical = 2 * sum(piece.vertical for piece in pieces) > len(pieces)
+        layer: ContentLayer = "furniture" if self.label in FURNITURE else "body"
+        return Block(
+            id=f"{self.region.region_id}/{index:03d}",
+            order=0,
+            label=self.label,
+            raw_label=self.region.raw_label,
+            content_layer=layer,
+            text=text,
+            prov=[Provenance(page_no=self.layout.page_no, bbox=self._inside(box), char_span=[0, len(text)])],
+            writing_mode="vertical_rl" if vertical else "horizontal_tb",
+            confidence=None if confidence is None else round(confidence, 4),
+            method=self.method,
+            model=self.model,
+            fallback_from=self.reading.fallback_from if self.reading else None,
+            lines=[
+                Line(
+                    bbox=self._inside(piece.box),
+                    text=piece.text.strip(),
+                    confidence=None if piece.confidence is None else round(piece.confidence, 4),
+                )
+                for piece in pieces
+            ],
+            latex=self.reading.latex if self.reading else None,
+            font_size=rounded(median(sizes)) if sizes else None,
+            bold=bool(pieces) and 2 * sum(piece.bold for piece in pieces) > len(pieces),
+        )
+
+    def _inside(self, box: Sequence[float]) -> list[float]:
+        return clipped(box, self.layout.width, self.layout.height)
+
+
+def _table(common: _Common, box: Sequence[float], pieces: list[Piece]) -> Block:
+    page_no, width, height = common.layout.page_no, common.layout.width, common.layout.height
+    table = common.reading.table if common.reading is not None else None
+    if table is None or not table.cells:
+        table = tables.from_pieces(pieces, page_no)
+    if table is None:
+        # One column, or a picture of a table that nobody read: its lines stay, as a text.
+        lines = [piece for group in paragraphs(pieces, whole=True) for piece in group]
+        return common.block(0, box, "\n".join(piece.text.strip() for piece in lines), lines)
+    table = tables.finished(table, page_no, width, height)
+    ordered = [piece for group in paragraphs(pieces, whole=True) for piece in group]
+    block = common.block(0, box, tables.plain(table), ordered)
+    return replace_table(block, table)
+
+
+def replace_table(block: Block, table: Table) -> Block:
+    """The block with another table, and the text that goes with it."""
+    text = tables.plain(table)
+    prov = [replace(place, char_span=[0, len(text)] if len(block.prov) == 1 else None) for place in block.prov]
+    return replace(block, table=table, text=text, prov=prov)
+
+
+def _code(lines: Sequence[Piece]) -> str:
+    """Lines of code with their indentation, in steps of a character's width, as far as the boxes tell it."""
+    left = min(piece.box[0] for piece in lines)
+    advances = [(p.box[2] - p.box[0]) / len(p.text) for p in lines if p.text.strip()]
+    step = median(advances) if advances else 0.0
+    return "\n".join(
+        (" " * (round((p.box[0] - left) / step) if step > 0 else 0)) + p.text.rstrip()
+        if p.text[:1] != " "
+        else p.text.rstrip()
+        for p in lines
+    )
+
+
+def _read(line: ReadLine) -> Piece:
+    return Piece(box=list(line.bbox), text=line.text, confidence=line.confidence, vertical=line.vertical)
+
+
+def _native(line: TextLine) -> Piece:
+    return Piece(
+        box=list(line.bbox),
+        text=line.text or "",
+        font_size=line.font_size,
+        bold=line.bold,
+        monospace=line.monospace,
+        vertical=line.vertical,
+    )
+
+
+def _distinct(pieces: Iterable[Piece]) -> list[Piece]:
+    """Without lines that were drawn twice (faux bold, a repeated form object): same text at the same place."""
+    out: list[Piece] = []
+    by_text: dict[str, list[Piece]] = {}
+    for piece in sorted(pieces, key=lambda p: (p.box, p.text)):
+        twins = by_text.setdefault(piece.text.strip(), [])
+        if any(shared_area(piece.box, twin.box) > SAME_PLACE for twin in twins):
+            continue
+        twins.append(piece)
+        out.append(piece)
+    return out

@@ -1,0 +1,159 @@
+"""What is a heading, of which level, and what it owns.
+
+Headings are what the layout says they are. Their level is, in this order: that of the bookmark with the same title; the
+depth of a decimal number (`1.2.3` is 3); the rank of a named division (chapter above section, 一、 above (一)); that of
+numbered headings in type of the same size; the rank of its size among the headings that have nothing else.
+A title (label `title`) has level 0 and owns what follows it until the first heading.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from statistics import median
+
+from msgspec.structs import replace
+
+from shared.contracts.document import Block, OutlineEntry, Section
+
+HEADINGS = ("title", "section_header")
+MAX_LEVEL = 6
+SAME_SIZE = 0.08
+"""Relative difference up to which two native headings are of one size; measured sizes differ more."""
+SAME_SIZE_READ = 0.18
+_HAN = "一二三四五六七八九十百千零〇0-9０-９"
+_DECIMAL = re.compile(r"(?:§\s*)?((?:\d{1,3}|[A-Z])(?:[.．]\d{1,3})+|\d{1,3})[.．]?(?=[\s、\u4e00-\u9fff]|$)")
+_NAMED: tuple[tuple[re.Pattern[str], int], ...] = (
+    (re.compile(rf"第\s*[{_HAN}]+\s*[编篇部卷]"), 1),
+    (re.compile(rf"第\s*[{_HAN}]+\s*章"), 1),
+    (re.compile(r"(?:part|chapter|appendix|annex|anhang|kapitel)\s+(?:\d+|[A-Z]\b|[IVX]+\b)", re.I), 1),
+    (re.compile(r"附录\s*[A-Z0-9一二三四五六七八九十]"), 1),
+    (re.compile(rf"第\s*[{_HAN}]+\s*节"), 2),
+    (re.compile(rf"第\s*[{_HAN}]+\s*条"), 3),
+    (re.compile(rf"[{_HAN[:13]}]+\s*、"), 1),
+    (re.compile(rf"[(（][{_HAN[:13]}]+[)）]"), 2),
+)
+"""Divisions with a name or a Chinese number, by their usual rank; ranks are closed up in each document."""
+
+
+def levelled(blocks: Sequence[Block], outline: Sequence[OutlineEntry]) -> list[Block]:
+    """Blocks in document order, headings with their level (0 for a title), others untouched."""
+    heads = [block for block in blocks if block.label == "section_header" and block.content_layer == "body"]
+    by_title: dict[str, list[OutlineEntry]] = {}
+    for entry in outline:
+        by_title.setdefault(_plain(entry.title), []).append(entry)
+    levels: dict[str, int] = {}
+    for block in heads:
+        level = _from_outline(block, by_title) or _from_number(block.text)
+        if level is not None:
+            levels[block.id] = level
+    levels = _closed_up(levels)
+    for block in heads:
+        if block.id not in levels:
+            levels[block.id] = _from_size(block, heads, levels)
+    return [
+        replace(block, level=0)
+        if block.label == "title"
+        else (replace(block, level=levels[block.id]) if block.id in levels else block)
+        for block in blocks
+    ]
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split()).casefold()
+
+
+def _from_outline(block: Block, by_title: dict[str, list[OutlineEntry]]) -> int | None:
+    pages = {place.page_no for place in block.prov}
+    entries = [e for e in by_title.get(_plain(block.text), []) if e.page_no is None or e.page_no in pages]
+    return min(MAX_LEVEL, max(1, entries[0].level)) if entries else None
+
+
+def _from_number(text: str) -> int | None:
+    text = text.strip()
+    for form, rank in _NAMED:
+        if form.match(text):
+            return rank
+    found = _DECIMAL.match(text)
+    return min(MAX_LEVEL, len(re.split(r"[.．]", found[1]))) if found else None
+
+
+def _closed_up(levels: dict[str, int]) -> dict[str, int]:
+    """Levels without holes above: a document whose headings are all `第…条` has them at level 1."""
+    used = sorted(set(levels.values()))
+    rank = {level: index + 1 for index, level in enumerate(used)}
+    return {block_id: rank[level] for block_id, level in levels.items()}
+
+
+def _from_size(block: Block, heads: Sequence[Block], levels: dict[str, int]) -> int:
+    """Level by font size: that of known headings of the same size, else the rank among all sizes of headings."""
+    own = block.font_size
+    if not own:
+        return 1
+    near = SAME_SIZE if block.method == "native" else SAME_SIZE_READ
+    known: dict[int, list[float]] = {}
+    for head in heads:
+        if head.id in levels and head.font_size:
+            known.setdefault(levels[head.id], []).append(head.font_size)
+    middles = {level: median(sizes) for level, sizes in known.items()}
+    if middles:
+        nearest = min(middles, key=lambda level: (abs(middles[level] - own), level))
+        if abs(middles[nearest] - own) <= near * middles[nearest]:
+            return nearest
+        larger = [level for level, size in middles.items() if size > own]
+        return min(MAX_LEVEL, max(larger) + 1) if larger else 1
+    steps: list[float] = []
+    for size in sorted({head.font_size for head in heads if head.font_size}, reverse=True):
+        if not steps or size < steps[-1] * (1 - near):
+            steps.append(size)
+    return min(MAX_LEVEL, sum(1 for step in steps if step * (1 - near) > own) + 1)
+
+
+class _Open:
+    """A section while its blocks are being collected."""
+
+    def __init__(self, id_: str, title: str, level: int) -> None:
+        self.id, self.title, self.level = id_, title, level
+        self.block_ids: list[str] = []
+        self.pages: list[int] = []
+        self.children: list[_Open] = []
+
+    def closed(self) -> Section:
+        """The finished section; its pages include those of its children."""
+        children = [child.closed() for child in self.children]
+        pages = [*self.pages, *(p for c in children for p in (c.page_start, c.page_end) if p is not None)]
+        return Section(
+            id=self.id,
+            title=self.title,
+            level=self.level,
+            block_ids=self.block_ids,
+            page_start=min(pages) if pages else None,
+            page_end=max(pages) if pages else None,
+            children=children,
+        )
+
+
+def tree(blocks: Sequence[Block]) -> tuple[list[Block], list[Section]]:
+    """Blocks with their section, and the sections. Text before the first heading belongs to `s0`, which has no title."""
+    roots: list[_Open] = []
+    stack: list[_Open] = []
+    owner: dict[str, str] = {}
+    count = 0
+    for block in blocks:
+        if block.content_layer != "body":
+            continue
+        if block.label in HEADINGS and block.level is not None and block.text:
+            count += 1
+            section = _Open(f"s{count}", block.text, block.level)
+            while stack and (stack[-1].level >= block.level or not stack[-1].title):
+                stack.pop()
+            (stack[-1].children if stack else roots).append(section)
+            stack.append(section)
+        elif not stack:
+            stack.append(_Open("s0", "", 0))
+            roots.append(stack[-1])
+        stack[-1].block_ids.append(block.id)
+        stack[-1].pages += [place.page_no for place in block.prov]
+        owner[block.id] = stack[-1].id
+    placed = [replace(block, section_id=owner.get(block.id)) for block in blocks]
+    return placed, [root.closed() for root in roots]

@@ -1,0 +1,139 @@
+"""Tables: cells out of aligned lines, a grid out of a reading, HTML out of cells, and parts of one table over pages.
+
+A grid from lines: columns are the vertical strips that text covers when the widest lines (which may span) are left out;
+rows are lines of the same height; a row without text in its first column that follows closely continues the one above.
+The first row is taken for the header: neither the text layer nor the pixels say, and readers expect one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from statistics import median
+
+from msgspec.structs import replace
+
+from services.assembler.document.boxes import clipped, merged, overlap, union
+from services.assembler.document.text import Piece, joined, rows
+from shared.contracts.document import Cell, Table
+
+CLOSE = 0.45
+"""White above a row, in line heights, below which it may continue the row above."""
+
+
+def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
+    """The grid of a table region from its lines; none without text or without two columns."""
+    pieces = [piece for piece in pieces if piece.text.strip()]
+    columns = _columns(pieces)
+    if len(columns) < 2:
+        return None
+    placed: list[dict[tuple[int, int], list[Piece]]] = []
+    bottom = 0.0
+    for row in rows(pieces):
+        cells: dict[tuple[int, int], list[Piece]] = {}
+        for piece in row:
+            cells.setdefault(_span(piece, columns), []).append(piece)
+        top = min(piece.box[1] for piece in row)
+        height = median(piece.height for piece in row)
+        continues = placed and top - bottom < CLOSE * height and all(span[0] > 0 for span in cells)
+        if continues and all(any(span == other for other in placed[-1]) for span in cells):
+            for span, found in cells.items():
+                placed[-1][span] += found
+        else:
+            placed.append(cells)
+        bottom = max(piece.box[3] for piece in row)
+    cells_out = [
+        Cell(
+            row=r,
+            col=first,
+            col_span=last - first + 1,
+            text=joined([piece.text for piece in found]),
+            column_header=r == 0 and len(placed) > 1,
+            bbox=union([piece.box for piece in found]),
+            page_no=page_no,
+        )
+        for r, cells in enumerate(placed)
+        for (first, last), found in sorted(_without_clashes(cells).items())
+    ]
+    return finished(Table(num_rows=len(placed), num_cols=len(columns), cells=cells_out, html=""))
+
+
+def _columns(pieces: Sequence[Piece]) -> list[tuple[float, float]]:
+    """Column strips `(x0, x1)`: what the lines cover, wide lines left out as long as that makes more columns."""
+    best: list[tuple[float, float]] = []
+    by_width = sorted(pieces, key=lambda p: (p.box[2] - p.box[0], p.box))
+    for share in (1.0, 0.95, 0.85, 0.7):
+        chosen = by_width[: max(1, round(share * len(by_width)))]
+        # A tenth off each side: boxes of neighbours may touch after a slight rotation.
+        strips = merged(
+            (p.box[0] + 0.1 * p.height, max(p.box[0] + 0.1 * p.height, p.box[2] - 0.1 * p.height)) for p in chosen
+        )
+        if len(strips) > len(best):
+            best = strips
+    return best
+
+
+def _span(piece: Piece, columns: Sequence[tuple[float, float]]) -> tuple[int, int]:
+    touched = [
+        i for i, (x0, x1) in enumerate(columns) if overlap(piece.box[0], piece.box[2], x0, x1) > 0.15 * (x1 - x0)
+    ]
+    if touched:
+        return touched[0], touched[-1]
+    middle = (piece.box[0] + piece.box[2]) / 2
+    nearest = min(range(len(columns)), key=lambda i: (abs((columns[i][0] + columns[i][1]) / 2 - middle), i))
+    return nearest, nearest
+
+
+def _without_clashes(cells: dict[tuple[int, int], list[Piece]]) -> dict[tuple[int, int], list[Piece]]:
+    """Cells of one row whose spans overlap become one, so that each place of the grid has one owner."""
+    out: dict[tuple[int, int], list[Piece]] = {}
+    for span in sorted(cells):
+        clash = next((other for other in out if other[0] <= span[1] and span[0] <= other[1]), None)
+        if clash is None:
+            out[span] = list(cells[span])
+        else:
+            both = out.pop(clash) + cells[span]
+            both.sort(key=lambda p: (p.box[0], p.box[1]))
+            out[min(clash[0], span[0]), max(clash[1], span[1])] = both
+    return out
+
+
+def finished(table: Table, page_no: int | None = None, width: float = 0.0, height: float = 0.0) -> Table:
+    """A table in its final form: cells in order, boxes inside the page where one is given, HTML from the cells."""
+    cells = sorted(table.cells, key=lambda cell: (cell.row, cell.col))
+    if page_no is not None:
+        cells = [
+            replace(cell, page_no=page_no, bbox=clipped(cell.bbox, width, height) if cell.bbox else None)
+            for cell in cells
+        ]
+    return replace(table, cells=cells, html=to_html(cells))
+
+
+def to_html(cells: Sequence[Cell]) -> str:
+    """`<table>` of cells sorted by row and column, without blanks or line breaks between tags."""
+    out = ["<table>"]
+    row = None
+    for cell in cells:
+        if cell.row != row:
+            out.append("<tr>" if row is None else "</tr><tr>")
+            row = cell.row
+        tag = "th" if cell.column_header or cell.row_header else "td"
+        spans = (f' rowspan="{cell.row_span}"' if cell.row_span > 1 else "") + (
+            f' colspan="{cell.col_span}"' if cell.col_span > 1 else ""
+        )
+        out.append(f"<{tag}{spans}>{escape(cell.text, quote=False)}</{tag}>")
+    out.append("</tr></table>" if row is not None else "</table>")
+    return "".join(out)
+
+
+def plain(table: Table) -> str:
+    """Text of a table: rows as lines, cells separated by tabs."""
+    by_row: dict[int, list[str]] = {}
+    for cell in table.cells:
+        by_row.setdefault(cell.row, []).append(" ".join(cell.text.split()))
+    return "\n".join("\t".join(texts) for _, texts in sorted(by_row.items()))
+
+
+def is_simple(table: Table) -> bool:
+    """Whether pipes can show it: no cell spans."""
+    return all(cell.row_span == 1 and cell.col_span == 1 for cell in table.cells)
