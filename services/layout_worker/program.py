@@ -1,0 +1,83 @@
+"""The engine child of the layout worker: looks at pictures, knows no document."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from services.layout_worker.boxes import share_inside
+from services.layout_worker.found import FoundBox, FoundLine, Lines, LinesRequest, Look, LookRequest
+from services.layout_worker.seals import find_seals, red
+from shared.children.block import Block
+from shared.engines.open import open_engine
+from shared.models.layout import LayoutModel
+from shared.models.lines import LineDetector
+from shared.settings import Settings
+
+INK = 60
+"""Grey levels, of 255, between ink and ground: above scanner noise and yellowed paper, below pencil."""
+
+
+class Program:
+    """Calls of the child; each blocks until its network has answered."""
+
+    def __init__(self, settings: Settings) -> None:
+        engine = open_engine(settings.engines)
+        self._layout = LayoutModel(engine, settings)
+        self._lines = LineDetector(engine, settings)
+        self._layout.warm()
+        self._lines.warm()
+
+    def look(self, request: LookRequest, blocks: list[Block]) -> tuple[Look, list[Block]]:
+        """Boxes of the layout network, seals and the amount of ink of a small picture."""
+        picture = blocks[0].array((request.height, request.width, 3))
+        boxes = self._layout.detect(picture) if request.layout else []
+        look = Look(
+            boxes=[
+                FoundBox(label=b.label, raw_label=b.raw_label, bbox=[float(v) for v in b.bbox], score=float(b.score))
+                for b in boxes
+            ],
+            seals=find_seals(picture),
+            ink=ink_of(picture),
+            models=[self._layout.ref] if request.layout else [],
+        )
+        return look, []
+
+    def lines(self, request: LinesRequest, blocks: list[Block]) -> tuple[Lines, list[Block]]:
+        """Text lines of a full picture."""
+        picture = blocks[0].array((request.height, request.width, 3))
+        lines = [
+            FoundLine(
+                quad=(quad := [float(v) for v in line.quad.reshape(-1)]),
+                score=float(line.score),
+                red=_is_red(picture, quad, request.seals),
+            )
+            for line in self._lines.detect(picture)
+        ]
+        return Lines(lines=lines, models=[self._lines.ref]), []
+
+
+def create(settings: Settings) -> Program:
+    """Factory of the child; loads the networks."""
+    return Program(settings)
+
+
+def ink_of(picture: NDArray[np.uint8]) -> float:
+    """Share of pixels, 0..1, that differ from the ground of an RGB picture by more than `INK`. The ground is the median grey."""
+    grey = picture.min(axis=2).astype(np.int16)  # the darkest channel, so that coloured ink counts
+    return float(np.mean(np.abs(grey - np.median(grey)) > INK))
+
+
+def _is_red(picture: NDArray[np.uint8], quad: list[float], seals: list[list[float]]) -> bool:
+    """Whether a line lies in a seal and most of its ink is red."""
+    height, width = picture.shape[:2]
+    bbox = [min(quad[0::2]), min(quad[1::2]), max(quad[0::2]), max(quad[1::2])]
+    if not any(share_inside(bbox, seal) > 0.5 for seal in seals):
+        return False
+    x0, y0 = max(0, int(bbox[0])), max(0, int(bbox[1]))
+    part = picture[y0 : min(height, int(bbox[3]) + 1), x0 : min(width, int(bbox[2]) + 1)]
+    if part.size == 0:
+        return False
+    is_red = red(part)
+    ink = (part.min(axis=2) < 255 - INK - 40) | is_red
+    return bool(np.count_nonzero(is_red) > 0.6 * np.count_nonzero(ink))

@@ -1,0 +1,59 @@
+"""Red stamps: round or oval, a ring of red on paper, found by colour and shape; the layout network has no class for them.
+
+Honest limits: black stamps and square ones are not found here, and a red logo in a ring is taken for a stamp.
+Runs in the engine child (OpenCV).
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+RED_OVER = 45
+"""Red channel minus the larger of green and blue, of 255, from which a pixel is red; blurred stamps on scans have 60 and more."""
+LEAST, MOST = 0.045, 0.4
+"""Diameter as a share of the picture's long side: 13 mm to 12 cm on A4. Stamps are 3 to 5 cm, small ones 2 cm."""
+SECTORS, FILLED = 24, 0.75
+"""The ring is looked at in sectors; so many of them must hold red near the ellipse that the box defines."""
+RING = (0.8, 1.06)
+"""Radius, relative to that ellipse, between which the ring lies."""
+CORNER = 0.02
+"""Share of red outside the ellipse up to which it is a round thing; a red rectangle has about 0.2 there."""
+
+
+def red(picture: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which pixels of an RGB picture (height, width, 3) are red: bool (height, width)."""
+    wide = picture.astype(np.int16)
+    result: NDArray[np.bool_] = wide[..., 0] - np.maximum(wide[..., 1], wide[..., 2]) > RED_OVER
+    return result
+
+
+def find_seals(picture: NDArray[np.uint8]) -> list[list[float]]:
+    """Boxes of stamps in pixels of an RGB picture, uint8 (height, width, 3); top to bottom."""
+    mask = red(picture)
+    if not mask.any():
+        return []
+    long_side = max(mask.shape)
+    reach = max(3, round(long_side / 160))  # strokes of one stamp are nearer to each other than this
+    joined = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((reach, reach), np.uint8))
+    count, _, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
+    boxes = [
+        [int(x), int(y), int(x + w), int(y + h)]
+        for x, y, w, h, _ in stats[1:count]
+        if LEAST * long_side <= min(w, h) and max(w, h) <= MOST * long_side and 0.5 <= w / h <= 2.0
+    ]
+    round_ones = [box for box in boxes if _is_ring(mask[box[1] : box[3], box[0] : box[2]])]
+    return [[float(v) for v in box] for box in sorted(round_ones, key=lambda b: (b[1], b[0]))]
+
+
+def _is_ring(mask: NDArray[np.bool_]) -> bool:
+    height, width = mask.shape
+    ys, xs = np.nonzero(mask)
+    dx = (xs + 0.5 - width / 2) / (width / 2)
+    dy = (ys + 0.5 - height / 2) / (height / 2)
+    radius = np.hypot(dx, dy)
+    on_ring = (radius > RING[0]) & (radius < RING[1])
+    sectors = np.unique(((np.arctan2(dy, dx)[on_ring] + np.pi) / (2 * np.pi) * SECTORS).astype(int) % SECTORS)
+    outside = np.count_nonzero(radius >= RING[1] + 0.04) / max(1, len(radius))
+    return bool(len(sectors) >= FILLED * SECTORS and outside <= CORNER)

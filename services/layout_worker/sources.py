@@ -1,0 +1,148 @@
+"""Sources on disk: fetched once per worker, however many pages of a document arrive and however many of them at once.
+
+A folder of this process's own (a dead process's folder is removed by the next that starts beside it), files by bucket, key and version or
+etag, least recently used go first, files in use never. A fetch that several pages wait for is one fetch; a page that is cancelled while
+it waits cancels nothing for the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import shutil
+import tempfile
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import IO
+
+from shared.contracts.records import SourceInfo
+from shared.objects.store import ObjectStore
+
+_PREFIX = "docfleet-sources-"
+
+
+class _Entry:
+    """A source on its way or on disk. `users` counts those who hold or await it."""
+
+    def __init__(self, path: Path, fetch: asyncio.Task[int]) -> None:
+        self.path = path
+        self.fetch = fetch
+        self.users = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes on disk, 0 while it is being fetched."""
+        return (
+            self.fetch.result()
+            if self.fetch.done() and not self.fetch.cancelled() and not self.fetch.exception()
+            else 0
+        )
+
+
+class Sources:
+    """Disk cache of source objects.
+
+    Invariant: the files that nobody uses, together with those in use, exceed `limit_bytes` only as far as those in use do.
+    """
+
+    def __init__(self, store: ObjectStore, folder: Path | None, limit_bytes: int) -> None:
+        self._store = store
+        self._limit = limit_bytes
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        parent = folder or Path(tempfile.gettempdir())
+        parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(parent)
+        self._folder, self._lock = _own_folder(parent)
+        self.fetched = 0
+        """Objects fetched so far."""
+
+    @contextlib.asynccontextmanager
+    async def file(self, source: SourceInfo) -> AsyncIterator[Path]:
+        """The source as a file that stays while the context lasts.
+
+        Raises `source_missing`, `source_changed`, `Unavailable` as the store does; a failed fetch is forgotten.
+        """
+        name = _name(source)
+        entry = self._entries.get(name)
+        if entry is None:
+            path = self._folder / name
+            entry = self._entries[name] = _Entry(path, asyncio.create_task(self._fetch(source, path)))
+        self._entries.move_to_end(name)
+        entry.users += 1
+        try:
+            await asyncio.shield(entry.fetch)
+            self._evict()
+            yield entry.path
+        finally:
+            entry.users -= 1
+            self._let_go(name, entry)
+
+    def _let_go(self, name: str, entry: _Entry) -> None:
+        if entry.users == 0:
+            if not entry.fetch.done():
+                entry.fetch.cancel()  # nobody waits for it any more
+            if entry.fetch.cancelled() or not entry.fetch.done() or entry.fetch.exception():
+                self._forget(name, entry)
+        elif entry.fetch.done() and (entry.fetch.cancelled() or entry.fetch.exception()):
+            self._forget(name, entry)
+        self._evict()
+
+    async def _fetch(self, source: SourceInfo, path: Path) -> int:
+        stat = await self._store.download(
+            source.bucket, source.key, path, etag=source.etag, version_id=source.version_id
+        )
+        self.fetched += 1
+        return stat.size
+
+    def _evict(self) -> None:
+        total = sum(entry.size for entry in self._entries.values())
+        for name, entry in list(self._entries.items()):
+            if total <= self._limit:
+                return
+            if entry.users == 0 and entry.fetch.done():
+                total -= entry.size
+                self._forget(name, entry)
+
+    def _forget(self, name: str, entry: _Entry) -> None:
+        if self._entries.get(name) is entry:
+            del self._entries[name]
+            entry.path.unlink(missing_ok=True)
+
+    async def close(self) -> None:
+        """Cancel what is being fetched and remove the folder."""
+        for entry in self._entries.values():
+            entry.fetch.cancel()
+        await asyncio.gather(*(entry.fetch for entry in self._entries.values()), return_exceptions=True)
+        self._entries.clear()
+        self._lock.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _name(source: SourceInfo) -> str:
+    parts = (source.bucket, source.key, source.version_id or "", source.etag or "")
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _own_folder(parent: Path) -> tuple[Path, IO[bytes]]:
+    """A folder that is locked before it has the name by which others would look at it."""
+    folder = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}", dir=parent))
+    lock = _locked(folder)
+    return folder.rename(parent / folder.name[1:]), lock
+
+
+def _locked(folder: Path) -> IO[bytes]:
+    file = (folder / ".lock").open("wb")
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return file
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove folders whose process is gone: its lock went with it."""
+    for folder in parent.glob(_PREFIX + "*"):
+        with contextlib.suppress(OSError):
+            lock = _locked(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            lock.close()

@@ -1,0 +1,167 @@
+"""Regions hold every line exactly once, whatever the network and the page say."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.layout_worker.boxes import area, share_inside
+from services.layout_worker.columns import grouped
+from services.layout_worker.found import FoundBox
+from services.layout_worker.regions import Draft, Piece, build, clean
+from shared.contracts.layout import TextLine
+
+pytestmark = pytest.mark.unit
+
+WIDTH, HEIGHT = 600.0, 800.0
+LABELS = ["text", "title", "table", "picture", "caption", "page_header", "formula", "reference"]
+
+
+def box(label, x0, y0, x1, y1, score=0.9):
+    return FoundBox(label=label, raw_label=label, bbox=[x0, y0, x1, y1], score=score)
+
+
+def line(x0, y0, x1, y1, text="x"):
+    return TextLine(bbox=[x0, y0, x1, y1], text=text)
+
+
+def built(boxes, lines, *, seals=(), detected=True, max_regions=500, red=()):
+    pieces = [Piece(item, index in red) for index, item in enumerate(lines)]
+    kept = clean(boxes, WIDTH, HEIGHT, 0.3)
+    return build(kept, list(seals), pieces, WIDTH, HEIGHT, detected=detected, max_regions=max_regions)
+
+
+def region_with(drafts: list[Draft], text: str) -> Draft:
+    (found,) = [d for d in drafts if any(item.text == text for item in d.lines)]
+    return found
+
+
+@st.composite
+def rectangles(draw, largest=600):
+    x0 = draw(st.floats(-20, WIDTH, width=32))
+    y0 = draw(st.floats(-20, HEIGHT, width=32))
+    return [x0, y0, x0 + draw(st.floats(0, largest, width=32)), y0 + draw(st.floats(0, largest, width=32))]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    boxes=st.lists(st.tuples(st.sampled_from(LABELS), rectangles(), st.floats(0, 1, width=32)), max_size=12),
+    lines=st.lists(rectangles(largest=120), max_size=30),
+    seals=st.lists(rectangles(largest=120), max_size=2),
+    red=st.sets(st.integers(0, 29), max_size=5),
+    detected=st.booleans(),
+    max_regions=st.integers(1, 40),
+)
+def test_every_line_is_in_exactly_one_region(boxes, lines, seals, red, detected, max_regions):
+    given_lines = [TextLine(bbox=bbox, text=str(index)) for index, bbox in enumerate(lines)]
+    drafts = built(
+        [box(label, *bbox, score) for label, bbox, score in boxes],
+        given_lines,
+        seals=seals,
+        detected=detected,
+        max_regions=max_regions,
+        red=red,
+    )
+    assert Counter(item.text for d in drafts for item in d.lines) == Counter(item.text for item in given_lines)
+    assert len(drafts) <= max_regions
+    for draft in drafts:
+        x0, y0, x1, y1 = draft.bbox
+        assert 0 <= x0 <= x1 <= WIDTH
+        assert 0 <= y0 <= y1 <= HEIGHT
+
+
+@settings(max_examples=100, deadline=None)
+@given(lines=st.lists(rectangles(largest=100), max_size=25), taken=st.lists(rectangles(), max_size=4))
+def test_groups_are_a_partition_that_does_not_depend_on_order(lines, taken):
+    given_lines = [TextLine(bbox=bbox, text=str(index)) for index, bbox in enumerate(lines)]
+    groups = grouped(given_lines, taken)
+    assert sorted(item.text for group in groups for item in group) == sorted(item.text for item in given_lines)
+    assert grouped(given_lines[::-1], taken) == groups
+
+
+def test_a_line_goes_to_the_box_that_contains_most_of_it():
+    drafts = built([box("text", 0, 0, 300, 100), box("text", 300, 0, 600, 100)], [line(250, 10, 500, 20)])
+    assert region_with(drafts, "x").bbox == [250, 10, 500, 20]
+    assert len(drafts) == 1, "a text box without lines was a mistake of the network"
+
+
+def test_of_two_boxes_that_contain_a_line_the_smaller_has_it():
+    drafts = built(
+        [box("text", 0, 0, 600, 400, 0.9), box("section_header", 10, 10, 200, 30, 0.5)],
+        [line(12, 12, 190, 28, "head"), line(12, 50, 580, 64, "body")],
+    )
+    assert region_with(drafts, "head").label == "section_header"
+    assert region_with(drafts, "body").label == "text"
+
+
+def test_a_text_box_without_lines_stays_while_nobody_has_looked():
+    assert [d.label for d in built([box("text", 0, 0, 600, 100)], [], detected=False)] == ["text"]
+
+
+def test_weak_and_double_boxes_go():
+    boxes = [
+        box("text", 0, 0, 300, 100, 0.29),
+        box("table", 0, 200, 300, 400, 0.5),
+        box("picture", 2, 202, 300, 398, 0.8),
+        box("text", 10, 210, 100, 230, 0.9),
+    ]
+    assert [b.label for b in clean(boxes, WIDTH, HEIGHT, 0.3)] == ["picture"]
+
+
+def test_a_caption_inside_a_table_stays():
+    boxes = [box("table", 0, 200, 300, 400), box("caption", 10, 205, 200, 220)]
+    assert {b.label for b in clean(boxes, WIDTH, HEIGHT, 0.3)} == {"table", "caption"}
+
+
+def test_text_in_a_picture_is_a_region_of_its_own():
+    drafts = built([box("picture", 0, 0, 400, 400)], [line(20, 20, 120, 32), line(20, 300, 90, 312)])
+    assert [(d.label, len(d.lines)) for d in drafts] == [("picture", 0), ("text", 2)]
+    assert drafts[1].reason == "text inside a picture"
+
+
+def test_a_picture_that_is_mostly_text_is_text():
+    lines = [line(10, 10 + 20 * i, 390, 26 + 20 * i, str(i)) for i in range(9)]
+    (draft,) = built([box("picture", 0, 0, 400, 200)], lines)
+    assert (draft.label, len(draft.lines)) == ("text", 9)
+
+
+def test_lines_outside_all_boxes_are_grouped_by_column():
+    left = [line(50, 100 + 14 * i, 250, 112 + 14 * i, f"l{i}") for i in range(3)]
+    right = [line(310, 100 + 14 * i, 500, 112 + 14 * i, f"r{i}") for i in range(3)]
+    drafts = built([], [item for pair in zip(left, right, strict=True) for item in pair])
+    assert [[item.text for item in d.lines] for d in drafts] == [["l0", "l1", "l2"], ["r0", "r1", "r2"]]
+    assert all(d.found_by == "native" for d in drafts)
+
+
+def test_a_leftover_group_does_not_grow_over_a_region():
+    above, below = line(50, 100, 500, 112, "a"), line(50, 122, 500, 134, "b")
+    drafts = built([box("section_header", 60, 113, 200, 121)], [above, below, line(62, 114, 198, 120, "head")])
+    assert len(drafts) == 3
+
+
+def test_detected_leftovers_carry_the_weakest_confidence():
+    lines = [
+        TextLine(bbox=[0, 0, 100, 10], quad=[0.0] * 8, confidence=0.9),
+        TextLine(bbox=[0, 12, 100, 22], quad=[0.0] * 8, confidence=0.7),
+    ]
+    (draft,) = built([], lines)
+    assert (draft.found_by, draft.confidence) == ("leftover", 0.7)
+
+
+def test_a_seal_takes_red_lines_only():
+    lines = [line(110, 110, 180, 125, "stamp"), line(100, 150, 200, 162, "date")]
+    drafts = built([], lines, seals=[[100, 100, 200, 200]], red={0})
+    assert region_with(drafts, "stamp").label == "seal"
+    assert region_with(drafts, "date").label == "text"
+
+
+def test_a_seal_replaces_the_box_the_network_gave_it():
+    drafts = built([box("picture", 98, 99, 203, 204)], [], seals=[[100, 100, 200, 200]])
+    assert [(d.label, d.found_by) for d in drafts] == [("seal", "colour")]
+
+
+def test_share_of_a_flat_box_counts_by_its_centre():
+    assert area([5, 5, 5, 9]) == 0
+    assert share_inside([5, 5, 5, 9], [0, 0, 10, 10]) == 1.0
+    assert share_inside([5, 5, 5, 9], [6, 0, 10, 10]) == 0.0

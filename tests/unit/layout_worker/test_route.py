@@ -1,0 +1,145 @@
+"""Who reads what, and that the same layout always gives the same records."""
+
+import msgspec
+import pytest
+
+from services.layout_worker.regions import Draft
+from services.layout_worker.route import reader_of, records_of, route, tasks_of
+from shared.contracts.layout import Inspection, PageLayout, TextLine
+from shared.contracts.options import Options
+from shared.contracts.records import PageTask, RecTask, SourceInfo, VlTask
+
+pytestmark = pytest.mark.unit
+
+NATIVE = TextLine(bbox=[0, 0, 10, 10], text="x")
+DETECTED = TextLine(bbox=[0, 20, 10, 30], quad=[0.0] * 8, confidence=0.9)
+
+
+def inspection(vl_profile=None, range_size=0, **options):
+    return Inspection(
+        document_id="d",
+        generation=2,
+        source=SourceInfo(bucket="b", key="k"),
+        options=Options(**options),
+        options_hash="h",
+        pipeline_fingerprint="f",
+        unit="pt",
+        pages=[],
+        selected="1-9",
+        vl_profile=vl_profile,
+        range_size=range_size,
+    )
+
+
+def draft(label="text", *lines, direct=False):
+    return Draft(
+        label=label,
+        raw_label=label,
+        bbox=[0, 0, 99, 99],
+        confidence=0.9,
+        found_by="model",
+        lines=list(lines),
+        direct=direct,
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "reader"),
+    [
+        ({}, draft("text", NATIVE), "native"),
+        ({}, draft("text", DETECTED), "rec"),
+        ({}, draft("text", NATIVE, DETECTED), "rec"),
+        ({}, draft("text"), "none"),
+        ({}, draft("picture"), "none"),
+        ({}, draft("table", NATIVE), "rec"),
+        ({}, draft("table"), "rec"),
+        ({}, draft("seal"), "rec"),
+        ({}, draft("seal", NATIVE), "native"),
+        ({}, draft("formula", NATIVE), "native"),
+        ({}, draft("formula"), "rec"),
+        ({"vl_profile": "glm-ocr"}, draft("table", NATIVE), "vl"),
+        ({"vl_profile": "glm-ocr"}, draft("formula", NATIVE), "vl"),
+        ({"vl_profile": "glm-ocr"}, draft("text", DETECTED), "rec"),
+        ({"vl_profile": "glm-ocr"}, draft("picture"), "none"),
+        ({"vl_profile": "glm-ocr", "vl": "page"}, draft("text", NATIVE), "vl"),
+        ({"vl_profile": "glm-ocr", "vl": "document"}, draft("text", DETECTED), "vl"),
+        ({"vl_profile": None, "vl": "page"}, draft("text", DETECTED), "rec"),
+        ({"ocr": "off"}, draft("text", NATIVE), "native"),
+        ({"ocr": "off"}, draft("text"), "none"),
+        ({"ocr": "off"}, draft("seal"), "none"),
+        ({"ocr": "off"}, draft("table", NATIVE), "rec"),
+    ],
+)
+def test_reader(options, given, reader):
+    assert reader_of(given, inspection(**options))[0] == reader
+
+
+def layout_of(inspected, *drafts):
+    regions, warnings = route(drafts, inspected, 7)
+    layout = PageLayout(
+        document_id="d",
+        generation=2,
+        page_no=7,
+        width=99,
+        height=99,
+        unit="pt",
+        kind="native",
+        regions=regions,
+        warnings=warnings,
+    )
+    return msgspec.structs.replace(layout, tasks=tasks_of(layout, inspected))
+
+
+TASK = PageTask(document_id="d", generation=2, page_no=7, task_id="layout-g2-p00007", lane="bulk", deadline=9.0)
+
+
+def test_one_task_for_the_recogniser_and_one_for_each_region_of_the_vl_model():
+    inspected = inspection("glm-ocr")
+    layout = layout_of(
+        inspected, draft("text", DETECTED), draft("text", DETECTED), draft("table", NATIVE), draft("seal")
+    )
+    rec, table, seal = records_of(TASK, layout, "sha", inspected)
+    assert isinstance(rec, RecTask)
+    assert (rec.regions, rec.layout_sha256, rec.lane, rec.deadline) == ([], "sha", "bulk", 9.0)
+    assert isinstance(table, VlTask)
+    assert (table.mode, table.kind, table.region_id, table.pages, table.profile) == (
+        "region",
+        "table",
+        "p00007-r002",
+        [7],
+        "glm-ocr",
+    )
+    assert (seal.kind, seal.region_id) == ("seal", "p00007-r003")
+    assert [t.task_id for t in layout.tasks] == [rec.task_id, table.task_id, seal.task_id]
+    assert len({t.task_id for t in layout.tasks}) == 3
+    assert layout.warnings == []
+
+
+def test_a_page_read_whole_by_the_vl_model_is_one_task():
+    inspected = inspection("glm-ocr", vl="page")
+    layout = layout_of(inspected, draft("text", DETECTED), draft("table", NATIVE))
+    (record,) = records_of(TASK, layout, "sha", inspected)
+    assert (record.mode, record.kind, record.region_id) == ("page", "page", None)
+
+
+def test_ranges_are_left_to_the_join_and_single_pages_are_not():
+    assert layout_of(inspection("glm-ocr", range_size=4, vl="document"), draft("text", DETECTED)).tasks == []
+    assert len(layout_of(inspection("glm-ocr", range_size=0, vl="document"), draft("text", DETECTED)).tasks) == 1
+
+
+def test_a_page_with_nothing_to_read_has_no_task():
+    assert layout_of(inspection(), draft("text", NATIVE), draft("picture")).tasks == []
+    assert layout_of(inspection("glm-ocr", vl="page")).tasks == []
+
+
+def test_what_is_read_the_poorer_way_is_said_once_per_kind():
+    layout = layout_of(inspection(), draft("table", NATIVE), draft("table", DETECTED), draft("formula"))
+    assert [(w.code, w.page_no) for w in layout.warnings] == [("vl_unavailable", 7)] * 2
+    assert "2 table" in layout.warnings[1].message
+    assert layout_of(inspection(vl="off"), draft("table", NATIVE)).warnings == []
+
+
+def test_many_regions_are_still_one_task_of_the_recogniser():
+    layout = layout_of(inspection(), *[draft("text", DETECTED) for _ in range(700)])
+    assert len(layout.tasks) == 1
+    assert len(msgspec.json.encode(records_of(TASK, layout, "s" * 64, inspection())[0])) < 500

@@ -1,0 +1,65 @@
+"""Red rings are stamps; red headings, logos and rectangles are not."""
+
+import cv2
+import numpy as np
+import pytest
+
+from services.layout_worker.seals import find_seals
+
+pytestmark = pytest.mark.unit
+
+
+def paper():
+    noise = np.random.default_rng(7).normal(0, 4, (800, 566, 3))
+    return np.clip(246 + noise, 0, 255).astype(np.uint8)
+
+
+def overlap(found, wanted):
+    width = min(found[2], wanted[2]) - max(found[0], wanted[0])
+    height = min(found[3], wanted[3]) - max(found[1], wanted[1])
+    both = max(0, width) * max(0, height)
+    areas = sum((b[2] - b[0]) * (b[3] - b[1]) for b in (found, wanted))
+    return both / (areas - both)
+
+
+@pytest.mark.parametrize(
+    ("axes", "colour"), [((45, 45), (215, 40, 40)), ((60, 40), (225, 110, 110)), ((24, 24), (200, 30, 50))]
+)
+def test_round_and_oval_stamps_are_found(axes, colour):
+    page = paper()
+    cv2.ellipse(page, (300, 400), axes, 0, 0, 360, colour, 3)
+    cv2.putText(page, "*", (292, 410), cv2.FONT_HERSHEY_SIMPLEX, 0.8, colour, 2)
+    cv2.putText(page, "black text across", (180, 405), cv2.FONT_HERSHEY_SIMPLEX, 0.5, (20, 20, 20), 1)
+    (found,) = find_seals(cv2.GaussianBlur(page, (3, 3), 0))
+    wide, high = axes[0] + 1.5, axes[1] + 1.5  # half of the stroke
+    assert overlap(found, [300 - wide, 400 - high, 300 + wide, 400 + high]) > 0.85
+
+
+def test_two_stamps_are_two():
+    page = paper()
+    cv2.circle(page, (150, 600), 46, (220, 50, 50), 3)
+    cv2.circle(page, (400, 600), 46, (220, 50, 50), 3)
+    assert len(find_seals(page)) == 2
+
+
+def draw_heading(page):
+    cv2.putText(page, "RED HEADING", (60, 100), cv2.FONT_HERSHEY_SIMPLEX, 1.6, (220, 20, 20), 4)
+
+
+def draw_square(page):
+    cv2.rectangle(page, (200, 200), (300, 300), (220, 20, 20), 4)
+
+
+def draw_disc_in_black(page):
+    cv2.circle(page, (300, 400), 45, (30, 30, 30), 3)
+
+
+def draw_large_ring(page):
+    cv2.circle(page, (283, 400), 200, (220, 20, 20), 4)
+
+
+@pytest.mark.parametrize("draw", [lambda page: None, draw_heading, draw_square, draw_disc_in_black, draw_large_ring])
+def test_nothing_else_is_a_stamp(draw):
+    page = paper()
+    draw(page)
+    assert find_seals(page) == []
