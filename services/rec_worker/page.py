@@ -1,0 +1,299 @@
+"""How a page is read: what each region needs, all lines of the page together, then what only shows afterwards.
+
+A region's lines are known from the layout (detected once for the whole page), except where a vision-language model was to
+read it and could not, or where it is small and single-line (`direct`: the region is the line). A direct region that is not
+read surely is looked at again with line detection. Text the page itself gives (a line with `text`) is taken as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+import msgspec
+import numpy as np
+
+from services.rec_worker import crops, tables
+from services.rec_worker.crops import Pixels, Quad
+from services.rec_worker.frame import Frame
+from services.rec_worker.inference import BatchFact, Text
+from services.rec_worker.read import LineCrop, LineFailed, LineReader, Tally, Ticket
+from services.rec_worker.seals import SealLine
+from shared.contracts.document import ModelRef, Table, Warning, WarningCode, rounded
+from shared.contracts.errors import DocfleetError, ErrorCode, ErrorInfo, Phase
+from shared.contracts.layout import ReadLine, Region, RegionReading, TextLine
+from shared.contracts.options import Lane
+from shared.models.lines import DetectedLine
+from shared.models.table import TableGrid
+
+
+class PageToRead(msgspec.Struct, frozen=True, kw_only=True):
+    """A call: regions of one page. The picture comes as the call's only block, or not at all."""
+
+    document_id: str
+    page_no: int
+    width: float
+    height: float
+    """Of the page, in its units."""
+    picture: tuple[int, int] | None = None
+    """Width and height, in pixels, of the picture in the call's block."""
+    regions: list[Region]
+    fallback_from: str | None = None
+    lane: Lane = "first"
+    due_in_s: float | None = None
+    """Seconds until the document's deadline."""
+    coming: int = 0
+    """Other pages that will be asked for soon."""
+
+
+class PageRead(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer, and what the parent counts."""
+
+    regions: list[RegionReading]
+    models: list[ModelRef] = []
+    warnings: list[Warning] = []
+    errors: list[ErrorInfo] = []
+    crops: int = 0
+    cache_hits: int = 0
+    facts: list[BatchFact] = []
+    """Batches that ended since the last answer, of any call."""
+
+
+class _Named(Protocol):
+    @property
+    def ref(self) -> ModelRef: ...
+
+
+Tool = TypeVar("Tool", bound=_Named)
+
+
+class Detector(_Named, Protocol):
+    """Finds text lines; `shared.models.lines.LineDetector`."""
+
+    def detect(self, picture: Pixels) -> list[DetectedLine]: ...
+
+
+class Structure(_Named, Protocol):
+    """Finds the grid of a table; `shared.models.table.TableStructure`."""
+
+    def read(self, picture: Pixels) -> TableGrid: ...
+
+
+class Seals(_Named, Protocol):
+    """Finds and unrolls the text of a seal; `services.rec_worker.seals.SealLines`."""
+
+    def lines(self, picture: Pixels) -> list[SealLine]: ...
+
+
+@dataclass
+class Tools:
+    """The networks a page may need; those that few pages need are opened when the first one comes."""
+
+    lines: LineReader
+    reader: ModelRef
+    detector: Callable[[], Detector]
+    structure: Callable[[], Structure]
+    seals: Callable[[], Seals]
+    low_confidence: float
+
+
+@dataclass
+class _Wanted:
+    """A line to be read (or already text), and the region it belongs to."""
+
+    bbox: list[float]
+    crop: LineCrop | None
+    vertical: bool
+    text: Text | LineFailed | None = None
+
+
+@dataclass
+class _Work:
+    region: Region
+    lines: list[_Wanted] = field(default_factory=list)
+    detected: bool = True
+
+
+class PageReading:
+    """One call. Not shared between threads."""
+
+    def __init__(self, page: PageToRead, picture: Pixels | None, tools: Tools, ticket: Ticket) -> None:
+        self._page = page
+        self._frame = Frame(page.width, page.height, picture)
+        self._tools = tools
+        self._ticket = ticket
+        self._tally = Tally()
+        self._models: dict[str, ModelRef] = {}
+        self._warnings: list[Warning] = []
+        self._errors: list[ErrorInfo] = []
+
+    def read(self) -> PageRead:
+        """Read all regions. Raises `DocfleetError(internal)` when not one line of the page could be read for the engine's failure."""
+        with self._tools.lines.cutting(self._ticket):
+            works = [self._found(region) for region in self._page.regions]
+        self._read(works)
+        again = [work for work in works if not work.detected and self._unsure(work)]
+        if again:
+            with self._tools.lines.cutting(self._ticket):
+                others = [_Work(work.region, self._detected(work.region)) for work in again]
+            self._read(others)
+            for work, other in zip(again, others, strict=True):
+                if _confidence(other) > _confidence(work):
+                    works[works.index(work)] = other
+        readings = [self._reading(work) for work in works]
+        self._warn(works)
+        return PageRead(
+            regions=readings,
+            models=list(self._models.values()),
+            warnings=self._warnings,
+            errors=self._errors,
+            crops=self._tally.crops,
+            cache_hits=self._tally.cache_hits,
+        )
+
+    # --- what is to be read -------------------------------------------------------------------------------------------
+
+    def _found(self, region: Region) -> _Work:
+        if region.label == "seal" and self._frame.has_picture:
+            return _Work(region, self._seal(region))
+        if region.lines:
+            return _Work(region, [self._wanted(line) for line in region.lines])
+        if region.direct and self._frame.has_picture:
+            quad = self._frame.quad(region.bbox)
+            return _Work(region, [_Wanted(region.bbox, self._cut(quad), crops.is_tall(quad))], detected=False)
+        return _Work(region, self._detected(region))
+
+    def _wanted(self, line: TextLine) -> _Wanted:
+        if line.text is not None:
+            confidence = 1.0 if line.confidence is None else line.confidence
+            return _Wanted(line.bbox, None, line.vertical, Text(line.text, confidence))
+        quad = self._frame.quad(line.bbox) if line.quad is None else np.array(line.quad, dtype=np.float32).reshape(4, 2)
+        return _Wanted(line.bbox, self._cut(quad), line.vertical)
+
+    def _detected(self, region: Region) -> list[_Wanted]:
+        picture, begin = self._frame.part(region.bbox, margin=True)
+        detector = self._use(self._tools.detector())
+        quads = [line.quad + begin for line in detector.detect(picture)]
+        return [_Wanted(self._frame.box(quad), self._cut(quad), crops.is_tall(quad)) for quad in quads]
+
+    def _seal(self, region: Region) -> list[_Wanted]:
+        picture, begin = self._frame.part(region.bbox, margin=True)
+        found = self._use(self._tools.seals()).lines(picture)
+        return [_Wanted(self._frame.box(line.polygon + begin), LineCrop(line.picture), False) for line in found]
+
+    # --- reading ------------------------------------------------------------------------------------------------------
+
+    def _read(self, works: Sequence[_Work]) -> None:
+        wanted = [(line, line.crop) for work in works for line in work.lines if line.crop is not None]
+        if not wanted:
+            return
+        self._models.setdefault("reader", self._tools.reader)
+        texts = self._tools.lines.read([crop for _, crop in wanted], self._ticket, self._tally)
+        if all(isinstance(text, LineFailed) for text in texts):
+            raise _failure(next(text for text in texts if isinstance(text, LineFailed)), "every line of the page")
+        for (line, _), text in zip(wanted, texts, strict=True):
+            line.text = text
+
+    def _unsure(self, work: _Work) -> bool:
+        return _confidence(work) < self._tools.low_confidence
+
+    def _reading(self, work: _Work) -> RegionReading:
+        region = work.region
+        for number, line in enumerate(work.lines):
+            if isinstance(line.text, LineFailed):
+                error = _failure(line.text, f"line {number + 1} of {region.region_id}", region.region_id)
+                self._errors.append(error.info(Phase.rec, self._page.page_no))
+        lines = [
+            ReadLine(
+                bbox=[rounded(value) for value in line.bbox],
+                text=line.text.text,
+                confidence=round(line.text.confidence, 4),
+                vertical=line.vertical,
+            )
+            for line in work.lines
+            if isinstance(line.text, Text) and line.text.text
+        ]
+        native = bool(work.lines) and all(line.crop is None for line in work.lines)
+        model = None if native else f"{self._tools.reader.name}@{self._tools.reader.version}"
+        return RegionReading(
+            region_id=region.region_id,
+            method="native" if native else "det_rec" if work.detected else "direct_rec",
+            model=model,
+            confidence=round(_confidence(work), 4) if lines else None,
+            lines=lines,
+            table=self._table(region, lines) if region.label == "table" else None,
+            fallback_from=self._page.fallback_from,
+        )
+
+    def _table(self, region: Region, lines: list[ReadLine]) -> Table | None:
+        table, why = self._grid(region, lines)
+        if table is None:
+            self._warn_of("table_structure", f"{region.region_id}: kept as lines, its structure was not found ({why})")
+        return table
+
+    def _grid(self, region: Region, lines: list[ReadLine]) -> tuple[Table | None, str]:
+        if not self._frame.has_picture:
+            return None, "the page has no picture"
+        picture, begin = self._frame.part(region.bbox, margin=False)
+        grid = self._use(self._tools.structure()).read(picture)
+        if not grid.complete:
+            return None, "it is larger than the model can say"
+        cells = [
+            msgspec.structs.replace(
+                cell, bbox=self._frame.box(np.array(cell.bbox, dtype=np.float32).reshape(2, 2) + begin)
+            )
+            for cell in grid.cells
+        ]
+        return tables.build(cells, lines, page_no=self._page.page_no)
+
+    # --- warnings -----------------------------------------------------------------------------------------------------
+
+    def _warn(self, works: Sequence[_Work]) -> None:
+        if self._page.fallback_from is not None:
+            ids = ", ".join(work.region.region_id for work in works[:5])
+            self._warn_of("vl_fallback", f"{self._page.fallback_from} could not read {ids}; the recogniser did")
+        for work in works:
+            if work.region.label == "formula":
+                self._warn_of("not_read", f"{work.region.region_id}: a formula, read as plain text")
+        silent = [work.region.region_id for work in works if not _characters(work)]
+        if silent:
+            self._warn_of("not_read", f"no text was found in {len(silent)} regions ({', '.join(silent[:5])})")
+        unsure = [
+            (line.text.confidence, work.region.region_id)
+            for work in works
+            for line in work.lines
+            if isinstance(line.text, Text) and line.text.text and line.text.confidence < self._tools.low_confidence
+        ]
+        if unsure:
+            least, where = min(unsure)
+            self._warn_of(
+                "low_confidence",
+                f"{len(unsure)} lines were read with a confidence below {self._tools.low_confidence:g} "
+                f"(least {least:.2f}, in {where})",
+            )
+
+    def _cut(self, quad: Quad) -> LineCrop:
+        return LineCrop.of(self._frame.pixels, quad)
+
+    def _warn_of(self, code: WarningCode, message: str) -> None:
+        self._warnings.append(Warning(code=code, message=message, page_no=self._page.page_no))
+
+    def _use(self, tool: Tool) -> Tool:
+        self._models.setdefault(tool.ref.name, tool.ref)
+        return tool
+
+
+def _failure(failed: LineFailed, what: str, region_id: str | None = None) -> DocfleetError:
+    name = type(failed.error).__name__
+    return DocfleetError(ErrorCode.internal, f"the recogniser failed on {what} ({name})", region_id=region_id)
+
+
+def _characters(work: _Work) -> int:
+    return sum(len(line.text.text) for line in work.lines if isinstance(line.text, Text))
+
+
+def _confidence(work: _Work) -> float:
+    """Mean over the characters of a region, 0 where there are none."""
+    total = sum(line.text.confidence * len(line.text.text) for line in work.lines if isinstance(line.text, Text))
+    return total / max(1, _characters(work))

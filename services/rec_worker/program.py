@@ -1,0 +1,105 @@
+"""What runs in the engine child of the rec_worker: the networks, the batches, and one method, `read`.
+
+Several calls run at once (the parent says how many), each in a thread of its own that cuts, waits and puts together; the
+streams of the engine are threads of `Inference`. The reader is opened and warmed at the start; what few pages need is opened
+when the first of them comes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+import cv2
+import msgspec
+
+from services.rec_worker.cache import CropCache
+from services.rec_worker.crops import Pixels
+from services.rec_worker.inference import Inference
+from services.rec_worker.page import PageRead, PageReading, PageToRead, Tools
+from services.rec_worker.read import LineReader, Ticket
+from services.rec_worker.seals import SealLines
+from shared.children.block import Block
+from shared.engines.open import open_engine
+from shared.models.lines import LineDetector
+from shared.models.reader import Reader
+from shared.models.table import TableStructure
+from shared.settings import Settings
+
+T = TypeVar("T")
+
+
+class RecProgram:
+    """Reads pages. Its public method is called by several threads."""
+
+    def __init__(self, settings: Settings) -> None:
+        cv2.setNumThreads(1)  # calls are threads already; OpenCV's own would fight with the streams for the cores
+        engine = open_engine(settings.engines)
+        reader = Reader(engine, settings)
+        reader.warm()
+        linger = settings.rec.linger_ms
+        self._inference = Inference(
+            _Prepared(reader),
+            engine.profile,
+            streams=engine.streams,
+            linger_s=None if linger is None else linger / 1000.0,
+        )
+        ref = reader.ref
+        self._tools = Tools(
+            lines=LineReader(
+                self._inference,
+                CropCache(settings.rec.crop_cache),
+                model=f"{ref.name}@{ref.version}#{ref.sha256}/{engine.name}/{engine.precision}",
+                height=reader.height,
+                low_confidence=settings.rec.low_confidence,
+            ),
+            reader=ref,
+            detector=_Once(lambda: LineDetector(engine, settings)),
+            structure=_Once(lambda: TableStructure(engine, settings)),
+            seals=_Once(lambda: SealLines(engine, settings)),
+            low_confidence=settings.rec.low_confidence,
+        )
+
+    def read(self, argument: PageToRead, blocks: list[Block]) -> tuple[PageRead, list[Block]]:
+        """Read regions of a page. Block: the page's picture, uint8 RGB."""
+        picture: Pixels | None = None
+        if argument.picture is not None:
+            width, height = argument.picture
+            picture = blocks[0].array((height, width, 3))
+        due = None if argument.due_in_s is None else time.monotonic() + argument.due_in_s
+        ticket = Ticket(f"{argument.document_id}", argument.lane, due, argument.coming)
+        answer = PageReading(argument, picture, self._tools, ticket).read()
+        return msgspec.structs.replace(answer, facts=self._inference.facts()), []
+
+
+class _Prepared:
+    """The reader as the streams see it: crops at the model's height in, texts out."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def read(self, crops: Sequence[Pixels], bucket: int) -> Sequence[tuple[str, float]]:
+        # The crops were scaled, and squeezed, when they were cut: here they are only normalised and padded.
+        return self._reader.read([self._reader.prepare(crop, bucket, squeeze=1.0) for crop in crops], bucket)
+
+
+class _Once(Generic[T]):
+    """Something that is made when it is first asked for, once, whoever asks."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._made: T | None = None
+
+    def __call__(self) -> T:
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+
+def create(settings: Settings) -> RecProgram:
+    """The factory the child process calls."""
+    return RecProgram(settings)
