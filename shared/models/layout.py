@@ -101,7 +101,7 @@ def _centres(height: int, width: int, stride: int) -> npt.NDArray[np.float32]:
 
 def _sides(distribution: Array) -> npt.NDArray[np.float32]:
     """`[n, 4]` signed distances (left and top negative) in grid steps, from logits `[n, 4 * bins]`."""
-    logits = distribution.reshape(len(distribution), 4, -1).astype(np.float32)
+    logits = distribution.reshape(len(distribution), 4, distribution.shape[1] // 4).astype(np.float32)
     weights = np.exp(logits - logits.max(axis=2, keepdims=True))
     expected = (weights * np.arange(logits.shape[2])).sum(axis=2) / weights.sum(axis=2)
     return np.asarray(expected * np.array([-1, -1, 1, 1]), dtype=np.float32)

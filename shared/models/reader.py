@@ -6,10 +6,8 @@ does not depend on who shares the batch. Crops are drawn 0.8 times as wide as th
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 
-import cv2
 import numpy as np
 
 from shared.contracts.document import ModelRef
@@ -25,7 +23,7 @@ FRAME = 8
 """Pixels of width per frame of the output."""
 SQUEEZE = 0.8
 MAX_WIDTH = 3_200
-"""Widest bucket, px. A crop wider than `max_aspect` asks for more: cut it with `pieces`, or it is squeezed into this."""
+"""Widest bucket, px. A wider line is cut at a gap by the caller, or it is squeezed into this."""
 
 
 class Reader:
@@ -85,23 +83,3 @@ class Reader:
 def drawn_width(crop_width: int, crop_height: int, squeeze: float = SQUEEZE) -> int:
     """Width in px of a crop drawn 48 px high, at least one frame."""
     return max(FRAME, round(crop_width * HEIGHT / max(1, crop_height) * squeeze))
-
-
-def pieces(crop: Picture, squeeze: float = SQUEEZE) -> list[Picture]:
-    """A crop as the pieces that fit the widest bucket, left to right: itself, or cuts in the whitest columns near even parts."""
-    height, width = crop.shape[:2]
-    parts = -(-drawn_width(width, height, squeeze) // MAX_WIDTH)
-    if parts <= 1:
-        return [crop]
-    parts += 1  # room to move a cut to a gap
-    ink = cv2.cvtColor(crop, cv2.COLOR_RGB2GRAY).astype(np.float32).std(axis=0)
-    reach = max(1, width // (parts * 4))
-    cuts = [0]
-    for part in range(1, parts):
-        middle = part * width // parts
-        low = max(cuts[-1] + 1, middle - reach)
-        window = ink[low : middle + reach]
-        flat = np.flatnonzero(window <= window.min() + 1.0)
-        cuts.append(low + int(flat[np.abs(flat - (middle - low)).argmin()]))
-    cuts.append(width)
-    return [np.ascontiguousarray(crop[:, a:b]) for a, b in itertools.pairwise(cuts)]
