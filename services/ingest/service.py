@@ -53,7 +53,7 @@ class Ingest:
         self._settings = settings
         self._store = open_store(settings)
         self._bucket = settings.objects.bucket
-        self._documents = Documents(settings)
+        self._documents = Documents(settings.limits)
         self._fingerprint = pipeline_fingerprint(settings)
         self._folder = tempfile.TemporaryDirectory(prefix="docfleet-ingest-", ignore_cleanup_errors=True)
 

@@ -45,7 +45,7 @@ class VlWorker:
         self._client = VlClient(settings.vl, self._profile)
         self._store = open_store(settings)
         self._bucket = settings.objects.bucket
-        self._documents = Documents(settings)
+        self._documents = Documents(settings.limits)
         self._decoding = asyncio.Semaphore(2)
 
     def decode(self, value: bytes, key: bytes | None) -> VlTask:
