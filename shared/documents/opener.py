@@ -9,8 +9,8 @@ from shared.children.block import Block
 from shared.children.child import Child
 from shared.documents.page import (
     DecodeCall,
-    Inspected,
     InspectCall,
+    Inspected,
     OpenedPage,
     PageAnswer,
     PageCall,

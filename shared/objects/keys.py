@@ -51,13 +51,8 @@ def markdown(document_id: str, generation: int) -> str:
 
 
 def page_image(document_id: str, generation: int, page_no: int) -> str:
-    """A page as displayed, kept with the result (`options.pictures`)."""
-    return f"parsed/{document_id}/{generation}/{page_image_uri(page_no)}"
-
-
-def page_image_uri(page_no: int) -> str:
-    """The same, relative to `document.json`, as the document names it."""
-    return f"images/p{page_no:05d}.jpg"
+    """A page as displayed, JPEG, kept with the result (`options.pictures`)."""
+    return f"parsed/{document_id}/{generation}/images/p{page_no:05d}.jpg"
 
 
 def done(document_id: str) -> str:
