@@ -16,7 +16,7 @@ from services.layout_worker.boxes import Box, area, clipped, common
 from services.layout_worker.found import FoundBox, FoundLine, Look
 from services.layout_worker.regions import Draft, Piece
 from shared.contracts.document import ModelRef
-from shared.contracts.layout import Inspection, PageLayout, TextLine
+from shared.contracts.layout import Inspection, PageLayout
 from shared.documents.page import OpenedPage
 from shared.objects import keys
 from shared.settings import Settings
@@ -134,11 +134,9 @@ def assemble(
     )
     if picture is not None and planned.search == "direct":
         for draft in drafts:
-            if not draft.lines and is_direct(draft, page, settings):
-                draft.direct = True
-                draft.lines = [_whole_line(draft.bbox, picture[0] / page.width, picture[1] / page.height)]
+            draft.direct = not draft.lines and is_direct(draft, page, settings)
     routed, warnings = route.route(drafts, inspection, page_no)
-    read = sum(line.text is None for region in routed for line in region.lines)
+    read = sum(region.direct + sum(line.text is None for line in region.lines) for region in routed)
     native = sum(line.text is not None for region in routed for line in region.lines)
     kept = picture is not None and (inspection.options.pictures or any(r.read_by in ("rec", "vl") for r in routed))
     layout = PageLayout(
@@ -174,9 +172,3 @@ def _scaled(box: Sequence[float], scale: tuple[float, float]) -> Box:
 def _on_page(piece: Piece, page: OpenedPage) -> Piece:
     bbox = [round(v, 2) for v in clipped(piece.line.bbox, page.width, page.height)]
     return Piece(msgspec.structs.replace(piece.line, bbox=bbox), piece.red)
-
-
-def _whole_line(bbox: Box, scale_x: float, scale_y: float) -> TextLine:
-    x0, x1, y0, y1 = bbox[0] * scale_x, bbox[2] * scale_x, bbox[1] * scale_y, bbox[3] * scale_y
-    quad = [round(v, 1) for v in (x0, y0, x1, y0, x1, y1, x0, y1)]
-    return TextLine(bbox=[round(v, 2) for v in bbox], quad=quad)

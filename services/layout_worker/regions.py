@@ -12,6 +12,7 @@ pages outside all of its boxes; at its default of 0.5 up to 45 % of a page.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 import msgspec
@@ -32,6 +33,8 @@ FULL_OF_TEXT = 0.35
 """Share of a picture's area under lines from which, with `FULL_LINES` lines, it is a text region: the network takes framed code
 and three-line tables for figures."""
 FULL_LINES = 4
+SURE_TABLE = 0.75
+"""A weaker table must show columns; real tables of generated pages score 0.95 and more, lists and paragraphs up to 0.55 (one 0.82)."""
 
 HOLDS_TEXT: frozenset[Label] = frozenset(
     {
@@ -171,6 +174,9 @@ def _settled(draft: Draft) -> list[Draft]:
     if draft.label in HOLDS_TEXT:
         draft.bbox = around
         return [draft]
+    if draft.label == "table" and draft.confidence < SURE_TABLE and not has_columns(draft.lines):
+        draft.label, draft.bbox, draft.reason = "text", around, "a table without columns"
+        return [draft]
     if draft.label != "picture":
         draft.bbox = hull([around, draft.bbox])
         return [draft]
@@ -189,6 +195,23 @@ def _settled(draft: Draft) -> list[Draft]:
         return [text]
     draft.lines = []
     return [draft, text]
+
+
+def has_columns(lines: Sequence[TextLine]) -> bool:
+    """Whether at least two rows hold two lines side by side."""
+    rows: list[list[TextLine]] = []
+    for line in sorted(lines, key=lambda item: (item.bbox[1] + item.bbox[3], item.bbox[0])):
+        middle = (line.bbox[1] + line.bbox[3]) / 2
+        if rows and rows[-1][0].bbox[1] < middle < rows[-1][0].bbox[3]:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return sum(_side_by_side(row) for row in rows) >= 2
+
+
+def _side_by_side(row: Sequence[TextLine]) -> bool:
+    spans = sorted((line.bbox[0], line.bbox[2]) for line in row)
+    return any(b[0] > a[1] for a, b in pairwise(spans))
 
 
 def _leftover(lines: list[TextLine]) -> Draft:

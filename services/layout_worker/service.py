@@ -7,7 +7,6 @@ open the page in the document child, look at it in the engine child, write pictu
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections import OrderedDict
 from pathlib import Path
@@ -27,6 +26,7 @@ from shared.contracts.records import PageFailed, PageLaidOut, PageTask, RecTask
 from shared.documents.opener import Documents
 from shared.documents.page import OpenedPage, Pictures
 from shared.documents.passwords import password_of
+from shared.engines.processor import cores
 from shared.objects import keys
 from shared.objects.open import open_store
 from shared.settings import Settings
@@ -55,7 +55,7 @@ class LayoutWorker:
             name="layout-engine",
             recycle_bytes=settings.engines.recycle_bytes,
             call_timeout_s=settings.stage(self.name).call_timeout_s,
-            threads=settings.engines.streams or os.cpu_count() or 1,
+            threads=settings.engines.streams or cores(),
         )
         self._sources = Sources(self._store, settings.layout.source_cache, settings.layout.source_cache_bytes)
         self._inspections: OrderedDict[tuple[str, int], Inspection] = OrderedDict()

@@ -126,6 +126,14 @@ def test_a_picture_that_is_mostly_text_is_text():
     assert (draft.label, len(draft.lines)) == ("text", 9)
 
 
+@pytest.mark.parametrize(("score", "label"), [(0.5, "text"), (0.95, "table")])
+def test_a_doubtful_table_must_show_columns(score, label):
+    paragraph = [line(10, 10 + 20 * i, 390, 26 + 20 * i, str(i)) for i in range(4)]
+    assert built([box("table", 0, 0, 400, 200, score)], paragraph)[0].label == label
+    cells = [line(10 + 200 * c, 10 + 20 * r, 90 + 200 * c, 26 + 20 * r, f"{r}{c}") for r in range(2) for c in range(2)]
+    assert built([box("table", 0, 0, 400, 200, score)], cells)[0].label == "table"
+
+
 def test_lines_outside_all_boxes_are_grouped_by_column():
     left = [line(50, 100 + 14 * i, 250, 112 + 14 * i, f"l{i}") for i in range(3)]
     right = [line(310, 100 + 14 * i, 500, 112 + 14 * i, f"r{i}") for i in range(3)]
