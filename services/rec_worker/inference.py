@@ -15,9 +15,8 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
-import msgspec
-
-from services.rec_worker.batcher import Batch, Batcher, Flush, Item
+from services.rec_worker.batcher import Batch, Batcher, Item
+from services.rec_worker.call import BatchFact
 from services.rec_worker.crops import Pixels
 from shared.contracts.options import Lane
 from shared.engines.engine import BatchProfile
@@ -31,23 +30,6 @@ class Text(NamedTuple):
 
     text: str
     confidence: float
-
-
-class BatchFact(msgspec.Struct, frozen=True, kw_only=True):
-    """One batch that went through the engine, for the metrics of the parent."""
-
-    bucket: int
-    """Padded width in pixels at the model's height."""
-    items: int
-    room: int
-    """Items a full batch of this bucket has."""
-    documents: int
-    """Different documents whose crops were in it."""
-    width: int
-    """Sum of the widths that are picture and not padding."""
-    flush: Flush
-    seconds: float
-    failed: bool = False
 
 
 class BatchReader(Protocol):

@@ -15,49 +15,17 @@ import msgspec
 import numpy as np
 
 from services.rec_worker import crops, tables
+from services.rec_worker.call import PageRead, PageToRead
 from services.rec_worker.crops import Pixels, Quad
 from services.rec_worker.frame import Frame
-from services.rec_worker.inference import BatchFact, Text
+from services.rec_worker.inference import Text
 from services.rec_worker.read import LineCrop, LineFailed, LineReader, Tally, Ticket
-from services.rec_worker.seals import SealLine
+from services.rec_worker.seals import Seals, lines_of
 from shared.contracts.document import ModelRef, Table, Warning, WarningCode, rounded
 from shared.contracts.errors import DocfleetError, ErrorCode, ErrorInfo, Phase
 from shared.contracts.layout import ReadLine, Region, RegionReading, TextLine
-from shared.contracts.options import Lane
 from shared.models.lines import DetectedLine
 from shared.models.table import TableGrid
-
-
-class PageToRead(msgspec.Struct, frozen=True, kw_only=True):
-    """A call: regions of one page. The picture comes as the call's only block, or not at all."""
-
-    document_id: str
-    page_no: int
-    width: float
-    height: float
-    """Of the page, in its units."""
-    picture: tuple[int, int] | None = None
-    """Width and height, in pixels, of the picture in the call's block."""
-    regions: list[Region]
-    fallback_from: str | None = None
-    lane: Lane = "first"
-    due_in_s: float | None = None
-    """Seconds until the document's deadline."""
-    coming: int = 0
-    """Other pages that will be asked for soon."""
-
-
-class PageRead(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer, and what the parent counts."""
-
-    regions: list[RegionReading]
-    models: list[ModelRef] = []
-    warnings: list[Warning] = []
-    errors: list[ErrorInfo] = []
-    crops: int = 0
-    cache_hits: int = 0
-    facts: list[BatchFact] = []
-    """Batches that ended since the last answer, of any call."""
 
 
 class _Named(Protocol):
@@ -78,12 +46,6 @@ class Structure(_Named, Protocol):
     """Finds the grid of a table; `shared.models.table.TableStructure`."""
 
     def read(self, picture: Pixels) -> TableGrid: ...
-
-
-class Seals(_Named, Protocol):
-    """Finds and unrolls the text of a seal; `services.rec_worker.seals.SealLines`."""
-
-    def lines(self, picture: Pixels) -> list[SealLine]: ...
 
 
 @dataclass
@@ -156,7 +118,8 @@ class PageReading:
 
     def _found(self, region: Region) -> _Work:
         if region.label == "seal" and self._frame.has_picture:
-            return _Work(region, self._seal(region))
+            if found := self._seal(region):
+                return _Work(region, found)
         if region.lines:
             return _Work(region, [self._wanted(line) for line in region.lines])
         if region.direct and self._frame.has_picture:
@@ -179,8 +142,8 @@ class PageReading:
 
     def _seal(self, region: Region) -> list[_Wanted]:
         picture, begin = self._frame.part(region.bbox, margin=True)
-        found = self._use(self._tools.seals()).lines(picture)
-        return [_Wanted(self._frame.box(line.polygon + begin), LineCrop(line.picture), False) for line in found]
+        found = lines_of(self._use(self._tools.seals()), picture)
+        return [_Wanted(self._frame.box(line.polygon + begin), line.crop, False) for line in found]
 
     # --- reading ------------------------------------------------------------------------------------------------------
 

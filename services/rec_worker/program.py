@@ -16,15 +16,16 @@ import cv2
 import msgspec
 
 from services.rec_worker.cache import CropCache
+from services.rec_worker.call import PageRead, PageToRead
 from services.rec_worker.crops import Pixels
 from services.rec_worker.inference import Inference
-from services.rec_worker.page import PageRead, PageReading, PageToRead, Tools
+from services.rec_worker.page import PageReading, Tools
 from services.rec_worker.read import LineReader, Ticket
-from services.rec_worker.seals import SealLines
 from shared.children.block import Block
 from shared.engines.open import open_engine
 from shared.models.lines import LineDetector
 from shared.models.reader import Reader
+from shared.models.seal import SealDetector
 from shared.models.table import TableStructure
 from shared.settings import Settings
 
@@ -58,7 +59,7 @@ class RecProgram:
             reader=ref,
             detector=_Once(lambda: LineDetector(engine, settings)),
             structure=_Once(lambda: TableStructure(engine, settings)),
-            seals=_Once(lambda: SealLines(engine, settings)),
+            seals=_Once(lambda: SealDetector(engine, settings)),
             low_confidence=settings.rec.low_confidence,
         )
 

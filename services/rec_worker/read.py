@@ -35,17 +35,16 @@ class LineCrop(NamedTuple):
     """A line cut from a picture, at its natural size."""
 
     pixels: Pixels
-    tall: bool = False
-    """It runs down or up, and must be turned to be read."""
+    turns: tuple[int, ...] = (0,)
+    """Quarters counter-clockwise that may set it upright: the first is read, the others where that is not sure."""
 
     @classmethod
     def of(cls, picture: Pixels, quad: Quad) -> LineCrop:
-        """The line inside a quad of a picture."""
-        return cls(crops.cut(picture, quad), crops.is_tall(quad))
+        """The line inside a quad of a picture. One that runs down the page is turned; it may also run up."""
+        return cls(crops.cut(picture, quad), (1, 3) if crops.is_tall(quad) else (0,))
 
     def upright(self, quarters: int) -> Pixels:
-        """Turned counter-clockwise by quarters where it is tall."""
-        return crops.turn(self.pixels, quarters) if self.tall else self.pixels
+        return crops.turn(self.pixels, quarters) if quarters else self.pixels
 
 
 class LineFailed(NamedTuple):
@@ -74,16 +73,14 @@ class LineReader:
     def read(self, lines: Sequence[LineCrop], ticket: Ticket, tally: Tally) -> list[Text | LineFailed]:
         """The text of each line, in order. Blocks until all are read."""
         with self.cutting(ticket):
-            first = [self._ask(line.upright(1), crops.SQUEEZE, ticket, tally) for line in lines]
+            first = [self._ask(line.upright(line.turns[0]), crops.SQUEEZE, ticket, tally) for line in lines]
         texts = [_answer(asked) for asked in first]
         again: list[tuple[int, list[_Asked]]] = []
         with self.cutting(ticket):
             for number, (line, text) in enumerate(zip(lines, texts, strict=True)):
                 if isinstance(text, LineFailed) or text.confidence >= self._low:
                     continue
-                asked = [self._ask(line.upright(1), 1.0, ticket, tally)]
-                if line.tall:
-                    asked.append(self._ask(line.upright(3), 1.0, ticket, tally))
+                asked = [self._ask(line.upright(turn), 1.0, ticket, tally) for turn in line.turns]
                 again.append((number, asked))
         for number, asked in again:
             for candidate in map(_answer, asked):

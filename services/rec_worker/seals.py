@@ -1,35 +1,38 @@
-"""The text of a seal: its curved lines, unrolled so that they can be read like any other."""
+"""The text of a seal: its curved lines unrolled, so that they can be read like any other.
+
+A ring can be unrolled two ways, and which one is upright is not known before it is read: where the first is not read surely
+the other is tried, as with lines that run along the side of a page.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from services.rec_worker.crops import Pixels
+from services.rec_worker.read import LineCrop
 from shared.contracts.document import ModelRef
-from shared.engines.engine import Engine
-from shared.settings import Settings
+from shared.models.seal import SealLine
 
 
-class SealLine(NamedTuple):
-    """A line of a seal."""
-
-    picture: Pixels
-    """Unrolled: text left to right."""
-    polygon: npt.NDArray[np.float32]
-    """Around the line where it stands: (n, 2), pixels of the picture given."""
-
-
-class SealLines:
-    """Finds the lines of a seal and unrolls them; may be called by many threads."""
-
-    def __init__(self, engine: Engine, settings: Settings) -> None:
-        from shared.models.seal import SealDetector
-
-        self._detector = SealDetector(engine, settings)
+class Seals(Protocol):
+    """Finds and unrolls the lines of a seal; `shared.models.seal.SealDetector`."""
 
     @property
-    def ref(self) -> ModelRef:
-        return self._detector.ref
+    def ref(self) -> ModelRef: ...
+    def lines(self, picture: Pixels) -> list[SealLine]: ...
+
+
+class Unrolled(NamedTuple):
+    """A line of a seal, straight."""
+
+    polygon: npt.NDArray[np.float32]
+    """Around the line where it stands, (n, 2), pixels of the picture given."""
+    crop: LineCrop
+
+
+def lines_of(seals: Seals, picture: Pixels) -> list[Unrolled]:
+    """The lines of a seal (RGB, cropped to it with a little margin): the ring first, then what stands inside, top to bottom."""
+    return [Unrolled(line.polygon, LineCrop(line.picture, (0, 2))) for line in seals.lines(picture)]

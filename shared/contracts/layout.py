@@ -151,6 +151,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     regions: list[RegionReading]
     models: list[ModelRef] = []
     warnings: list[Warning] = []
+    errors: list[ErrorInfo] = []
+    """Of parts of the page that could not be read, while the rest was; they belong into the page's errors."""
     cache_hits: int = 0
     seconds: float = 0.0
     schema_version: str = SCHEMA_VERSION

@@ -1,0 +1,10 @@
+"""`python -m services.rec_worker`: one member of the consumer group `rec-worker`."""
+
+import sys
+
+from shared.streams.run import run
+
+from services.rec_worker.service import RecWorker
+
+if __name__ == "__main__":
+    sys.exit(run(RecWorker))

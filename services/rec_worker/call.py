@@ -1,0 +1,60 @@
+"""What travels between the rec_worker and its engine child. Nothing here imports an engine or OpenCV: the parent needs neither."""
+
+from __future__ import annotations
+
+import msgspec
+
+from services.rec_worker.batcher import Flush
+from shared.contracts.document import ModelRef, Warning
+from shared.contracts.errors import ErrorInfo
+from shared.contracts.layout import Region, RegionReading
+from shared.contracts.options import Lane
+
+
+class BatchFact(msgspec.Struct, frozen=True, kw_only=True):
+    """One batch that went through the engine, for the metrics of the parent."""
+
+    bucket: int
+    """Padded width in pixels at the model's height."""
+    items: int
+    room: int
+    """Items a full batch of this bucket has."""
+    documents: int
+    """Different documents whose crops were in it."""
+    width: int
+    """Sum of the widths that are picture and not padding."""
+    flush: Flush
+    seconds: float
+    failed: bool = False
+
+
+class PageToRead(msgspec.Struct, frozen=True, kw_only=True):
+    """A call: regions of one page. The picture comes as the call's only block, or not at all."""
+
+    document_id: str
+    page_no: int
+    width: float
+    height: float
+    """Of the page, in its units."""
+    picture: tuple[int, int] | None = None
+    """Width and height, in pixels, of the picture in the call's block."""
+    regions: list[Region]
+    fallback_from: str | None = None
+    lane: Lane = "first"
+    due_in_s: float | None = None
+    """Seconds until the document's deadline."""
+    coming: int = 0
+    """Other pages that will be asked for soon."""
+
+
+class PageRead(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer, and what the parent counts."""
+
+    regions: list[RegionReading]
+    models: list[ModelRef] = []
+    warnings: list[Warning] = []
+    errors: list[ErrorInfo] = []
+    crops: int = 0
+    cache_hits: int = 0
+    facts: list[BatchFact] = []
+    """Batches that ended since the last answer, of any call."""

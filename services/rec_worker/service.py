@@ -1,0 +1,189 @@
+"""rec_worker: read the lines of a page.
+
+A task names regions of one page. Layout and picture come from the store (both are written once, so what is read is what was meant), the
+picture is decoded in the document child, and one call to the engine child reads all of it; there the crops of all tasks in flight
+share batches. The reading is stored once, then announced; a task that comes again finds it and costs one look at the store.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from services.rec_worker.call import PageRead, PageToRead
+from services.rec_worker.facts import count
+from shared.children.block import Block
+from shared.children.child import Child
+from shared.contracts.codec import decode, encode, sha256
+from shared.contracts.errors import DocfleetError, ErrorCode, Phase
+from shared.contracts.layout import PageLayout, Reading, Region, TaskError
+from shared.contracts.records import PageFailed, RecTask, RegionsRead
+from shared.documents.opener import Documents
+from shared.engines.processor import cores
+from shared.objects import keys
+from shared.objects.open import open_store
+from shared.settings import Settings
+from shared.streams.stage import Delivery, Emit
+
+PAGE_INCHES = (8.27, 11.69)
+"""A4, of which the cost of a task is estimated: its picture in RGB and its JPEG."""
+CALLS_PER_STREAM = 4
+"""Calls in the engine child at once, per stream. Four pages give each stream some 200 crops to choose from, enough to fill any batch;
+more would only wait, and count as stalled the sooner."""
+
+
+class RecWorker:
+    """The stage `rec_worker`."""
+
+    name = "rec_worker"
+    phase = Phase.rec
+
+    def __init__(self, settings: Settings) -> None:
+        stage = settings.stage(self.name)
+        self._store = open_store(settings)
+        self._bucket = settings.objects.bucket
+        self._page_bytes = int(PAGE_INCHES[0] * PAGE_INCHES[1] * settings.layout.dpi**2 * 4)
+        self._documents = Documents(settings.limits)
+        self._engine = Child(
+            "services.rec_worker.program:create",
+            settings,
+            name="rec-engine",
+            recycle_bytes=settings.engines.recycle_bytes,
+            call_timeout_s=stage.call_timeout_s,
+            threads=min(stage.max_in_flight, CALLS_PER_STREAM * (settings.engines.streams or cores())),
+        )
+        self._coming = 0
+
+    def decode(self, value: bytes, key: bytes | None) -> RecTask:
+        return decode(value, RecTask)
+
+    def cost(self, record: RecTask) -> int:
+        return self._page_bytes
+
+    async def start(self) -> None:
+        await self._documents.start()
+        await self._engine.start()
+
+    async def stop(self) -> None:
+        await self._engine.close()
+        await self._documents.close()
+        await self._store.close()
+
+    async def process(self, delivery: Delivery[RecTask]) -> list[Emit]:
+        """`RegionsRead`, with the reading stored."""
+        task = delivery.record
+        key = keys.reading(task.document_id, task.generation, task.page_no, _answered(task))
+        if not await self._store.exists(self._bucket, key):
+            await self._store.put_once(self._bucket, key, encode(await self._read(task)))
+        return [_announcement(task)]
+
+    async def failed(self, delivery: Delivery[RecTask], error: DocfleetError) -> list[Emit]:
+        """Store why the task has no answer and say so; a reading that an earlier attempt stored is announced instead."""
+        task = delivery.record
+        place = (task.document_id, task.generation, task.page_no, _answered(task))
+        if await self._store.exists(self._bucket, keys.reading(*place)):
+            return [_announcement(task)]
+        info = error.info(self.phase, task.page_no)
+        record = TaskError(task_id=_answered(task), error=info)
+        stored = await self._store.put_once(self._bucket, keys.task_error(*place), encode(record))
+        event = PageFailed(
+            document_id=task.document_id,
+            generation=task.generation,
+            pages=[task.page_no],
+            task_id=_answered(task),
+            error=decode(stored, TaskError).error,
+        )
+        return [Emit("docs.results", task.document_id, event)]
+
+    async def _read(self, task: RecTask) -> Reading:
+        started = time.monotonic()
+        with self._on_its_way():
+            layout = await self._layout(task)
+            jpeg = None if layout.picture_key is None else await self._store.get(self._bucket, layout.picture_key)
+            size, picture = None, None
+            if jpeg is not None:
+                with Block.of(jpeg) as block:
+                    width, height, picture = await self._documents.decode(block)
+                size = (width, height)
+        page = PageToRead(
+            document_id=task.document_id,
+            page_no=task.page_no,
+            width=layout.width,
+            height=layout.height,
+            picture=size,
+            regions=_regions(task, layout),
+            fallback_from=task.fallback_from,
+            lane=task.lane,
+            due_in_s=None if task.deadline is None else task.deadline - time.time(),
+            coming=self._coming,
+        )
+        try:
+            answer, _ = await self._engine.call("read", page, [] if picture is None else [picture], returns=PageRead)
+        finally:
+            if picture is not None:
+                picture.close()
+        count(answer)
+        return Reading(
+            document_id=task.document_id,
+            generation=task.generation,
+            page_no=task.page_no,
+            task_id=_answered(task),
+            layout_sha256=task.layout_sha256,
+            regions=answer.regions,
+            models=answer.models,
+            warnings=answer.warnings,
+            errors=answer.errors,
+            cache_hits=answer.cache_hits,
+            seconds=round(time.monotonic() - started, 4),
+        )
+
+    async def _layout(self, task: RecTask) -> PageLayout:
+        data = await self._store.get(self._bucket, keys.layout(task.document_id, task.generation, task.page_no))
+        if sha256(data) != task.layout_sha256:
+            raise DocfleetError(
+                ErrorCode.conflict,
+                "the stored layout of this page is not the one the task was made of",
+                page_no=task.page_no,
+            )
+        return decode(data, PageLayout)
+
+    @contextmanager
+    def _on_its_way(self) -> Iterator[None]:
+        """A page that is being fetched: batches in the engine child may linger for it."""
+        self._coming += 1
+        try:
+            yield
+        finally:
+            self._coming -= 1
+
+
+def _answered(task: RecTask) -> str:
+    """The task that the reading answers."""
+    return task.answers or task.task_id
+
+
+def _announcement(task: RecTask) -> Emit:
+    event = RegionsRead(
+        document_id=task.document_id,
+        generation=task.generation,
+        pages=[task.page_no],
+        task_id=_answered(task),
+        stage="vl" if task.answers else "rec",
+    )
+    return Emit("docs.results", task.document_id, event)
+
+
+def _regions(task: RecTask, layout: PageLayout) -> list[Region]:
+    """The regions a task means: those it names; else all that are read by `rec`, or by `vl` where it stands in for a VL task of a page.
+
+    Raises `DocfleetError(conflict)` for a name that is not in the layout.
+    """
+    if not task.regions:
+        reader = "vl" if task.answers else "rec"
+        return [region for region in layout.regions if region.read_by == reader]
+    known = {region.region_id: region for region in layout.regions}
+    unknown = [name for name in task.regions if name not in known]
+    if unknown:
+        raise DocfleetError(ErrorCode.conflict, f"the layout has no region {unknown[0]}", page_no=task.page_no)
+    return [known[name] for name in task.regions]
