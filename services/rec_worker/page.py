@@ -117,9 +117,8 @@ class PageReading:
     # --- what is to be read -------------------------------------------------------------------------------------------
 
     def _found(self, region: Region) -> _Work:
-        if region.label == "seal" and self._frame.has_picture:
-            if found := self._seal(region):
-                return _Work(region, found)
+        if region.label == "seal" and self._frame.has_picture and (found := self._seal(region)):
+            return _Work(region, found)
         if region.lines:
             return _Work(region, [self._wanted(line) for line in region.lines])
         if region.direct and self._frame.has_picture:
@@ -222,19 +221,6 @@ class PageReading:
         silent = [work.region.region_id for work in works if not _characters(work)]
         if silent:
             self._warn_of("not_read", f"no text was found in {len(silent)} regions ({', '.join(silent[:5])})")
-        unsure = [
-            (line.text.confidence, work.region.region_id)
-            for work in works
-            for line in work.lines
-            if isinstance(line.text, Text) and line.text.text and line.text.confidence < self._tools.low_confidence
-        ]
-        if unsure:
-            least, where = min(unsure)
-            self._warn_of(
-                "low_confidence",
-                f"{len(unsure)} lines were read with a confidence below {self._tools.low_confidence:g} "
-                f"(least {least:.2f}, in {where})",
-            )
 
     def _cut(self, quad: Quad) -> LineCrop:
         return LineCrop.of(self._frame.pixels, quad)

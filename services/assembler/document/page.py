@@ -6,7 +6,6 @@ errors of what could not be read listed beside it (the document is then `partial
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from statistics import mean
 from typing import Literal
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 from services.assembler.document import captions, joins, lists
 from services.assembler.document.order import Item, reading_order
 from services.assembler.document.regions import best_readings, blocks_of, invisible
+from services.assembler.document.text import PAIR
 from shared.contracts.document import Block, Confidence, Label, Page, Unit, Warning
 from shared.contracts.errors import ErrorInfo
 from shared.contracts.layout import ComposedPage, PageLayout, Reading, Region
@@ -29,7 +29,6 @@ GRADES: tuple[tuple[float, _Grade], ...] = ((0.95, "excellent"), (0.85, "good"),
 """Least overall confidence of each grade, `poor` below: our own steps, no calibration stands behind them yet."""
 _MANY = 99
 """A table is many lines: never a row of a form."""
-_PAIR = re.compile(r"[^:：]{1,16}[:：]")
 
 
 class PageInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,7 +49,8 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True):
 
 def compose_page(given: PageInput) -> ComposedPage:
     """The composed page; `assemble_s` is left at 0 for whoever holds a clock."""
-    errors = sorted(given.errors, key=msgspec.json.encode)
+    parts = (error for reading in given.readings for error in reading.errors)
+    errors = sorted([*given.errors, *parts], key=msgspec.json.encode)
     if given.layout is None:
         page = Page(
             page_no=given.page_no,
@@ -138,7 +138,7 @@ def _in_order(blocks: Sequence[Block], *, vertical: bool = False) -> list[Block]
         Item(
             box=_box(block),
             lines=max(1, len(block.lines)) if block.table is None else _MANY,
-            pair=len(block.lines) <= 1 and _PAIR.match(block.text) is not None,
+            pair=len(block.lines) <= 1 and PAIR.match(block.text) is not None,
         )
         for block in blocks
     ]
