@@ -44,3 +44,8 @@ def task_id(stage: str, generation: int, pages: Sequence[int], regions: Sequence
 def event_id(kind: str, *parts: object) -> str:
     """Deterministic CloudEvents id (`ce_id`) of a record: uuid5 over its type and what identifies it."""
     return str(uuid.uuid5(_NAMESPACE, "\0".join([kind, *map(str, parts)])))
+
+
+def document_task_id(generation: int) -> str:
+    """Id of the task that composes a whole document."""
+    return f"compose-g{generation}-document"
