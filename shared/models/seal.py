@@ -32,11 +32,12 @@ STRAIGHT = 0.7
 
 
 class SealLine(msgspec.Struct, frozen=True):
-    """A line: `polygon` float32 `[n, 2]` in pixels of the picture given, `picture` uint8 RGB `(64, width, 3)` to be read left to right, `score` 0..1."""
+    """A line: `polygon` float32 `[n, 2]` in pixels of the picture given, `picture` uint8 RGB `(64, width, 3)` to be read left to right."""
 
     polygon: Points
     picture: Picture
     score: float
+    """Mean probability of its pixels, 0..1."""
     curved: bool
 
 
@@ -56,7 +57,10 @@ class SealDetector:
         self.lines(np.full((64, 64, 3), 255, dtype=np.uint8))
 
     def lines(self, picture: Picture) -> list[SealLine]:
-        """Lines of a seal (uint8 RGB `(height, width, 3)`, cropped to it, a little margin helps): arcs by length, then straight ones top to bottom."""
+        """Lines of a seal: arcs by length, then straight ones top to bottom.
+
+        `picture` is uint8 RGB `(height, width, 3)`, cropped to the seal; a little margin helps.
+        """
         height, width = picture.shape[:2]
         scale = SIDE / max(height, width)
         small = resized(picture, max(1, round(width * scale)), max(1, round(height * scale)))
