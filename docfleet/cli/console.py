@@ -1,0 +1,48 @@
+"""What the commands share: the console, and how trouble is told and ends the command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FAILED = 2
+"""Exit code when a command could not do what it was asked to."""
+
+
+def console(stderr: bool = False) -> Console:
+    """A console of rich; plain text where there is no terminal."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+
+
+def fail(message: str) -> typer.Exit:
+    """Say on stderr what went wrong and what to do; `raise` the result."""
+    typer.echo(f"docfleet: {message}", err=True)
+    return typer.Exit(FAILED)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Trouble that a user can do something about becomes one line and exit code 2, not a stack."""
+    from pydantic import ValidationError
+
+    from shared.contracts.errors import DocfleetError, Unavailable
+
+    try:
+        yield
+    except ValidationError as error:
+        lines = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False)]
+        raise fail("settings cannot be read: " + "; ".join(lines)) from None
+    except DocfleetError as error:
+        raise fail(f"{error.code}: {error.message}") from None
+    except Unavailable as error:
+        raise fail(f"{error}\nRun `docfleet doctor` to see what is missing.") from None
+    except FileNotFoundError as error:
+        raise fail(f"there is no file {error.filename or error}") from None

@@ -1,0 +1,45 @@
+"""The command `docfleet`: one file a command, and nothing heavy imported before a command runs."""
+
+from __future__ import annotations
+
+import typer
+
+from docfleet.cli import cancel, doctor, fleet, models, parse, settings, submit, topics, watch
+
+app = typer.Typer(
+    name="docfleet",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="""Turn documents into structured JSON and Markdown on a fleet of Kafka consumers.
+
+Try it on this machine, with nothing to set up:
+
+    docfleet parse report.pdf -o out
+
+Or run a fleet on Apache Kafka and an S3 store:
+
+    docfleet topics apply
+    docfleet fleet --replicas rec_worker=2
+    docfleet submit report.pdf --wait
+""",
+)
+app.command("parse")(parse.parse)
+app.command("fleet")(fleet.fleet)
+app.command("submit")(submit.submit)
+app.command("watch")(watch.watch)
+app.command("cancel")(cancel.cancel)
+app.command("doctor")(doctor.doctor)
+app.command("settings")(settings.settings)
+app.add_typer(models.app, name="models")
+app.add_typer(topics.app, name="topics")
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app(prog_name="docfleet")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""`docfleet parse`: documents to JSON, Markdown and overlays, on an embedded fleet."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from docfleet.inputs import Input
+    from docfleet.outcomes import Outcome
+    from docfleet.processes import Processes
+    from shared.contracts.options import Options
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+SHOW_EVERY_S = 0.1
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the command line asks for."""
+
+    inputs: list[Input]
+    out: Path
+    options: Options
+    draw: bool
+    replicas: dict[str, int]
+    overrides: dict[str, dict[str, Any]]
+    logs: Path | None
+    password_file: Path | None
+    timings: bool
+    started: float
+
+
+class Ocr(StrEnum):
+    auto = "auto"
+    force = "force"
+    off = "off"
+
+
+class LayoutMode(StrEnum):
+    auto = "auto"
+    fast = "fast"
+
+
+class VlMode(StrEnum):
+    auto = "auto"
+    off = "off"
+    page = "page"
+    document = "document"
+
+
+def parse(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE|FOLDER...", help="Files (PDF, PNG, JPEG, TIFF), and folders that hold some.", exists=True
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("out"),
+    pages: Annotated[str | None, typer.Option(help="Only these pages, such as `1-3,7`.")] = None,
+    ocr: Annotated[
+        Ocr, typer.Option(help="`auto` reads what has no text of its own, `force` everything, `off` nothing.")
+    ] = Ocr.auto,
+    layout: Annotated[
+        LayoutMode, typer.Option(help="`fast`: no layout network, structure from the PDF alone.")
+    ] = LayoutMode.auto,
+    language: Annotated[
+        list[str] | None, typer.Option(help="Language expected (`zh`, `en`); may be given again.")
+    ] = None,
+    password_file: Annotated[
+        Path | None, typer.Option(help="File with the password of encrypted documents.", exists=True, dir_okay=False)
+    ] = None,
+    vl_endpoint: Annotated[
+        list[str] | None,
+        typer.Option(help="OpenAI-compatible server for tables, formulas and seals (`http://host:8000/v1`)."),
+    ] = None,
+    vl_profile: Annotated[str | None, typer.Option(help="How to talk to that model (`glm-ocr`).")] = None,
+    vl: Annotated[
+        VlMode, typer.Option(help="What goes to the VL model: `auto` tables, formulas and seals; whole `page`s; `off`.")
+    ] = VlMode.auto,
+    overlays: Annotated[bool, typer.Option(help="Write a picture of every page with the boxes found.")] = True,
+    replicas: Annotated[
+        list[str] | None, typer.Option(metavar="SERVICE=N", help="Several of a service (`rec_worker=2`).")
+    ] = None,
+    logs: Annotated[Path | None, typer.Option(help="Keep the logs of the services in this folder.")] = None,
+    timings: Annotated[bool, typer.Option(help="Say at the end where the time went.")] = False,
+) -> None:
+    """Parse documents on this machine: needs no broker, no store, no server.
+
+    Writes `OUT/NAME.json`, `OUT/NAME.md` and `OUT/NAME.overlays/page-001.png` for each document.
+    The models are installed on first use. Exit code: 0 all is well, 1 something is missing in a document, 2 a document has no result.
+
+    Examples:
+
+        docfleet parse report.pdf -o out
+
+        docfleet parse scans/ letter.jpg --pages 1-3 --ocr force
+
+        docfleet parse report.pdf --vl-endpoint http://127.0.0.1:8000/v1 --vl-profile glm-ocr
+    """
+    started = time.monotonic()
+    from docfleet import inputs as given
+    from docfleet.cli.console import fail
+    from docfleet.cli.options import replicas_of
+    from docfleet.processes import Processes
+
+    counts = replicas_of(replicas)
+    found = given.find(paths)
+    if not found.inputs:
+        raise fail("no document in there; folders are searched for " + " ".join(sorted(given.SUFFIXES)))
+    processes = Processes()  # first of all: it imports what the services need while this process imports the rest
+    try:
+        from docfleet.cli.console import told
+
+        with told():
+            from shared.contracts.options import Options
+
+            if found.left_out:
+                typer.echo(f"{found.left_out} files of other types were left out", err=True)
+            options = Options(
+                ocr=ocr.value,
+                vl=vl.value,
+                vl_profile=vl_profile,
+                languages=language or [],
+                layout=layout.value,
+                pages=pages,
+                password_ref=password_file.name if password_file else None,
+            )
+            overrides: dict[str, dict[str, Any]] = {}
+            if vl_endpoint:
+                overrides["vl"] = {"endpoints": vl_endpoint, **({"profile": vl_profile} if vl_profile else {})}
+            if password_file:
+                overrides["limits"] = {"passwords": str(password_file.resolve().parent)}
+            wish = Wish(found.inputs, out, options, overlays, counts, overrides, logs, password_file, timings, started)
+            code = _run(wish, processes)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    finally:
+        processes.stop(grace_s=0.0)
+    raise typer.Exit(code)
+
+
+def _run(wish: Wish, processes: Processes) -> int:
+    """Start the fleet, feed it, show what happens. Returns the exit code."""
+    from docfleet.cli.console import console, fail
+    from docfleet.cli.display import Display, install_models, total
+    from docfleet.client import Client
+    from docfleet.embedded import EmbeddedFleet, FleetFailed
+    from docfleet.outcomes import exit_code
+    from docfleet.parsing import Run
+    from shared.contracts.options import selected_pages
+    from shared.settings import Settings
+
+    screen = console()
+    outcomes: list[Outcome] = []
+    selected_pages(wish.options.pages, 1)  # an expression that cannot be read is told now
+    install_models(Settings().engines.models, console(stderr=True))
+    password = wish.password_file.read_text().rstrip("\r\n") if wish.password_file else None
+    try:
+        with (
+            EmbeddedFleet(
+                replicas=wish.replicas, overrides=wish.overrides, processes=processes, logs=wish.logs
+            ) as fleet,
+            Client(fleet.settings) as client,
+            Run(client, wish.inputs, wish.out, options=wish.options, draw=wish.draw, password=password) as run,
+            Display(screen, len(wish.inputs), wish.out) as display,
+        ):
+            shown = 0.0
+            while not run.done:
+                for outcome in run.step():
+                    outcomes.append(outcome)
+                    display.finished(outcome)
+                for line in fleet.check():
+                    display.tell(line)
+                if time.monotonic() - shown >= SHOW_EVERY_S:
+                    display.show(run.tracker.counts())
+                    shown = time.monotonic()
+    except FleetFailed as error:
+        raise fail(str(error)) from None
+    if len(outcomes) > 1:
+        screen.print(total(outcomes, time.monotonic() - wish.started, wish.out))
+    if wish.timings:
+        for line in run.tracker.milestones(wish.started):
+            screen.print(line)
+    return exit_code(outcomes)

@@ -1,0 +1,266 @@
+"""The Python interface: submit documents, hear of them, read what came out.
+
+    from docfleet import Client
+
+    with Client() as client:
+        for path in paths:
+            client.submit(path)
+        for result in client.results():
+            print(result.document_id, result.status)
+            if result.result is not None:
+                print(client.document(result.document_id).markdown.uri)
+
+Settings are those of the fleet (`DOCFLEET_KAFKA__BOOTSTRAP_SERVERS`, `DOCFLEET_OBJECTS__ENDPOINT`, …). A client is for one thread; it
+reads topics without a consumer group, and remembers the documents it submitted itself until their results were taken.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+import time
+import uuid
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+from confluent_kafka import Message, Producer
+
+from docfleet.background import Background
+from docfleet.feed import Feed, Published
+from shared.contracts.codec import decode, encode
+from shared.contracts.document import ParsedDocument
+from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
+from shared.contracts.layout import ComposedPage
+from shared.contracts.options import Options, Priority
+from shared.contracts.records import CancelDocument, DocumentParsed, DocumentProgress, DocumentSubmitted, SourceRef
+from shared.objects import keys
+from shared.objects.open import open_store
+from shared.settings import Settings
+from shared.streams import headers as record_headers
+from shared.streams.clients import producer_config
+from shared.telemetry import tracing
+
+UPLOADS = "docfleet-uploads"
+"""Bucket that local files are uploaded to where no other is named."""
+
+DELIVERY_S = 30.0
+"""Seconds the broker has to take a record."""
+
+
+class Submission(msgspec.Struct, frozen=True):
+    """What was submitted."""
+
+    document_id: str
+    generation: int
+    source: SourceRef
+
+
+class Client:
+    """A user of a fleet. Use it as a context manager, or call `close`."""
+
+    def __init__(self, settings: Settings | None = None) -> None:
+        self.settings = settings if settings is not None else Settings()
+        self.background = Background()
+        self.store = open_store(self.settings)
+        self._producer: Producer | None = None
+        self._feed: Feed | None = None
+        self._tap = False
+        self._waiting: set[str] = set()
+        self._ended: dict[str, DocumentParsed] = {}
+        self._progress: dict[str, DocumentProgress] = {}
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let connections and threads go. Documents under way are not touched."""
+        if self._feed is not None:
+            self._feed.close()
+            self._feed = None
+        self.background.run(self.store.close())
+        self.background.close()
+
+    # --- submit -------------------------------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        source: Path | str | SourceRef,
+        *,
+        options: Options | None = None,
+        document_id: str | None = None,
+        generation: int = 0,
+        priority: Priority = "normal",
+        tenant: str | None = None,
+        deadline: datetime | None = None,
+        bucket: str = UPLOADS,
+    ) -> Submission:
+        """Submit a file of this machine (uploaded to `bucket` first), `s3://bucket/key`, or a `SourceRef`.
+
+        Without `document_id` a new one is made, so a file submitted twice is two documents (the second one answered from the cache).
+        Raises `FileNotFoundError`, `Unavailable` (broker or store away), `DocfleetError` (source missing).
+        """
+        self._follow()
+        document_id = document_id or uuid.uuid4().hex
+        place = self._place(source, document_id, bucket)
+        record = DocumentSubmitted(
+            source=place,
+            document_id=document_id,
+            generation=generation,
+            tenant=tenant,
+            priority=priority,
+            options=options if options is not None else Options(),
+            deadline=deadline,
+        )
+        self._produce("docs.incoming", document_id, record)
+        self._waiting.add(document_id)
+        return Submission(document_id, generation, place)
+
+    def _place(self, source: Path | str | SourceRef, document_id: str, bucket: str) -> SourceRef:
+        if isinstance(source, SourceRef):
+            return source
+        if isinstance(source, str) and source.startswith("s3://"):
+            name, _, key = source.removeprefix("s3://").partition("/")
+            return SourceRef(bucket=name, key=key)
+        path = Path(source)
+        if not path.is_file():
+            raise FileNotFoundError(str(path))
+        key = f"{document_id}/{path.name}"
+        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        self.background.run(self.store.ensure_bucket(bucket))
+        stat = self.background.run(self.store.put_file(bucket, key, path, kind))
+        return SourceRef(bucket=bucket, key=key, etag=stat.etag, size=stat.size)
+
+    def cancel(self, document_id: str, generation: int = 0) -> None:
+        """End a document as `cancelled`, wherever it is; a document that has ended is not touched."""
+        record = CancelDocument(document_id=document_id, generation=generation, requested_at=time.time())
+        self._produce("docs.control", document_id, record)
+
+    def _produce(self, topic: str, key: str, record: msgspec.Struct) -> None:
+        if self._producer is None:
+            self._producer = Producer(producer_config(self.settings))
+        headers = record_headers.make(record, source="client", trace=tracing.new())
+        failed: list[str] = []
+        delivered: list[bool] = []
+
+        def report(error: Any, _: Message) -> None:
+            if error is not None:
+                failed.append(error.str())
+            delivered.append(True)
+
+        self._producer.produce(topic, key=key.encode(), value=encode(record), headers=headers, on_delivery=report)
+        deadline = time.monotonic() + DELIVERY_S
+        while not delivered and time.monotonic() < deadline:
+            self._producer.poll(0.05)
+        if failed or not delivered:
+            raise Unavailable("broker", f"{topic} did not take the record: {failed[0] if failed else 'no answer'}")
+
+    # --- hear ---------------------------------------------------------------------------------------------------------
+
+    def tap(self) -> None:
+        """Also let `poll` return the stages' events (`docs.results`). To be said before anything is submitted."""
+        self._tap = True
+
+    def poll(self, timeout_s: float = 0.1) -> list[Published]:
+        """Everything published since the last look, of all documents; waits up to `timeout_s` seconds for something."""
+        records = self._follow().read(timeout_s)
+        for record in records:
+            if record.document_id not in self._waiting:
+                continue
+            if isinstance(record, DocumentProgress):
+                self._progress[record.document_id] = record
+            elif isinstance(record, DocumentParsed):
+                self._ended[record.document_id] = record
+        return records
+
+    def results(self, timeout_s: float | None = None) -> Iterator[DocumentParsed]:
+        """The results of what this client submitted, as they come, each once, until there is none left to come.
+
+        Raises `TimeoutError` when `timeout_s` seconds pass without one.
+        """
+        since = time.monotonic()
+        while self._waiting:
+            for document_id in list(self._ended):
+                yield self._take(document_id)
+                since = time.monotonic()
+            if self._waiting and not self._ended:
+                if timeout_s is not None and time.monotonic() - since > timeout_s:
+                    raise TimeoutError(f"{len(self._waiting)} documents had no result within {timeout_s} s")
+                self.poll()
+
+    def wait(self, document_id: str, timeout_s: float | None = None) -> DocumentParsed:
+        """The result of a document this client submitted. Raises `KeyError` for another one, `TimeoutError`."""
+        if document_id not in self._waiting:
+            raise KeyError(document_id)
+        since = time.monotonic()
+        while document_id not in self._ended:
+            if timeout_s is not None and time.monotonic() - since > timeout_s:
+                raise TimeoutError(f"{document_id} had no result within {timeout_s} s")
+            self.poll()
+        return self._take(document_id)
+
+    def forget(self, document_id: str) -> None:
+        """Take no more note of a document this client submitted; the document itself is not touched."""
+        self._waiting.discard(document_id)
+        self._ended.pop(document_id, None)
+        self._progress.pop(document_id, None)
+
+    def progress(self, document_id: str) -> DocumentProgress | None:
+        """How far a document of this client is, as of the last `poll`; none before its first report."""
+        return self._progress.get(document_id)
+
+    def _take(self, document_id: str) -> DocumentParsed:
+        record = self._ended[document_id]
+        self.forget(document_id)
+        return record
+
+    def _follow(self) -> Feed:
+        """The feed, in position before the first submission, so that no result is missed."""
+        if self._feed is None:
+            topics = ["docs.parsed", "docs.progress", *(["docs.results"] if self._tap else [])]
+            self._feed = Feed(self.settings, topics, "beginning" if self.settings.kafka.embedded else "now")
+        return self._feed
+
+    # --- read ---------------------------------------------------------------------------------------------------------
+
+    def document(self, document_id: str, generation: int | None = None) -> ParsedDocument:
+        """A parsed document; the latest generation that has a result, where none is named. Raises `DocfleetError(source_missing)`."""
+        if generation is None:
+            generation = self._latest(f"parsed/{document_id}/", "/document.json", document_id)
+        return decode(self._get(keys.document(document_id, generation)), ParsedDocument)
+
+    def markdown(self, document_id: str, generation: int | None = None) -> str:
+        """The Markdown of a parsed document. Raises `DocfleetError(source_missing)`."""
+        if generation is None:
+            generation = self._latest(f"parsed/{document_id}/", "/document.md", document_id)
+        return self._get(keys.markdown(document_id, generation)).decode()
+
+    def pages(self, document_id: str, generation: int | None = None) -> Iterator[ComposedPage]:
+        """The pages of a document that are finished, in order, also while the rest is still being read."""
+        if generation is None:
+            generation = self._latest(f"work/{document_id}/", "", document_id)
+        bucket = self.settings.objects.bucket
+        for stat in self.background.run(self.store.list(bucket, keys.work(document_id, generation))):
+            if stat.key.endswith(".page.json"):
+                yield decode(self._get(stat.key), ComposedPage)
+
+    def _get(self, key: str) -> bytes:
+        return self.background.run(self.store.get(self.settings.objects.bucket, key))
+
+    def _latest(self, prefix: str, suffix: str, document_id: str) -> int:
+        found = self.background.run(self.store.list(self.settings.objects.bucket, prefix))
+        generations = [
+            int(part)
+            for s in found
+            if s.key.endswith(suffix) and (part := s.key[len(prefix) :].split("/")[0]).isdigit()
+        ]
+        if not generations:
+            raise DocfleetError(ErrorCode.source_missing, f"nothing is stored of document {document_id}")
+        return max(generations)

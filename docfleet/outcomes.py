@@ -1,0 +1,32 @@
+"""What became of a document, and the exit code that says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from docfleet.inputs import Input
+from shared.contracts.records import DocumentParsed, Status
+
+
+@dataclass
+class Outcome:
+    """What became of one input. `notes` is for people; `seconds` from its submission to its files."""
+
+    input: Input
+    parsed: DocumentParsed
+    files: list[Path] = field(default_factory=list)
+    overlays: int = 0
+    notes: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def severity(status: Status) -> int:
+    """Exit code of one document: 0 success, 1 something is missing in it, 2 there is no result."""
+    return {"success": 0, "partial_success": 1, "failure": 2, "cancelled": 2}[status]
+
+
+def exit_code(outcomes: Iterable[Outcome]) -> int:
+    """The worst of all."""
+    return max((severity(outcome.parsed.status) for outcome in outcomes), default=0)
