@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +23,7 @@ class Program:
     """Calls of the child; each blocks until its network has answered."""
 
     def __init__(self, settings: Settings) -> None:
+        cv2.setNumThreads(1)  # calls are threads already; OpenCV's own would fight with the streams for the cores
         engine = open_engine(settings.engines)
         self._layout = LayoutModel(engine, settings)
         self._lines = LineDetector(engine, settings)

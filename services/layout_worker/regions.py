@@ -11,13 +11,14 @@ pages outside all of its boxes; at its default of 0.5 up to 45 % of a page.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
 import msgspec
 
-from services.layout_worker.boxes import Box, area, clipped, hull, iou, share_inside
+from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, share_inside
 from services.layout_worker.columns import grouped
 from services.layout_worker.found import FoundBox
 from shared.contracts.document import Label
@@ -27,6 +28,10 @@ SAME_BOX = 0.6
 """Boxes with a larger intersection over union are one thing, seen twice."""
 INSIDE = 0.85
 """Share of a box's area in another from which it counts as contained."""
+TWICE = 0.6
+"""The same for two boxes of one label: the network gives some footers twice, one box lower than the other."""
+ON_LINES = 0.25
+"""Share of an empty text box under lines of other regions from which it is one of them, seen twice."""
 OWN = 0.5
 """Share of a line's area in a box from which the line belongs to it."""
 FULL_OF_TEXT = 0.35
@@ -92,7 +97,8 @@ def clean(boxes: Sequence[FoundBox], width: float, height: float, min_confidence
 
 
 def _adds_nothing(inner: FoundBox, outer: FoundBox) -> bool:
-    if inner is outer or area(inner.bbox) >= area(outer.bbox) or share_inside(inner.bbox, outer.bbox) < INSIDE:
+    least = TWICE if inner.label == outer.label else INSIDE
+    if inner is outer or area(inner.bbox) >= area(outer.bbox) or share_inside(inner.bbox, outer.bbox) < least:
         return False
     if outer.label in ("picture", "table"):
         return inner.label not in ("caption", "seal")
@@ -126,8 +132,7 @@ def build(
         else:
             home.lines.append(piece.line)
     drafts = [part for draft in drafts for part in _settled(draft)]
-    if detected:
-        drafts = [d for d in drafts if d.lines or d.label not in HOLDS_TEXT]
+    drafts = [d for d in drafts if d.lines or d.label not in HOLDS_TEXT or not (detected or _seen_twice(d, pieces))]
     drafts += [_leftover(lines) for lines in grouped(left, [d.bbox for d in drafts])]
     drafts = _bounded(drafts, max_regions)
     for draft in drafts:
@@ -166,6 +171,11 @@ def _home(piece: Piece, drafts: Sequence[Draft]) -> Draft | None:
     return best
 
 
+def _seen_twice(empty: Draft, pieces: Sequence[Piece]) -> bool:
+    """Whether a text box that got no line stands on lines that others got."""
+    return sum(common(piece.line.bbox, empty.bbox) for piece in pieces) >= ON_LINES * area(empty.bbox)
+
+
 def _settled(draft: Draft) -> list[Draft]:
     """The region with a box that fits its lines; a picture with text in it gives two regions, or is text after all."""
     if not draft.lines or draft.label == "seal":
@@ -176,6 +186,9 @@ def _settled(draft: Draft) -> list[Draft]:
         return [draft]
     if draft.label == "table" and draft.confidence < SURE_TABLE and not has_columns(draft.lines):
         draft.label, draft.bbox, draft.reason = "text", around, "a table without columns"
+        return [draft]
+    if draft.label == "formula" and is_prose("".join(line.text or "" for line in draft.lines)):
+        draft.label, draft.bbox, draft.reason = "text", around, "prose, no formula"
         return [draft]
     if draft.label != "picture":
         draft.bbox = hull([around, draft.bbox])
@@ -207,6 +220,17 @@ def has_columns(lines: Sequence[TextLine]) -> bool:
         else:
             rows.append([line])
     return sum(_side_by_side(row) for row in rows) >= 2
+
+
+def is_prose(text: str) -> bool:
+    """Whether text that the network took for a formula is words: Chinese characters, or mostly words of three letters and more."""
+    letters = [char for char in text if not char.isspace()]
+    if sum("\u4e00" <= char <= "\u9fff" for char in letters) > 0.3 * len(letters):
+        return True
+    return sum(len(word) for word in _WORD.findall(text)) > 0.7 * len(letters)
+
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def _side_by_side(row: Sequence[TextLine]) -> bool:

@@ -134,6 +134,26 @@ def test_a_doubtful_table_must_show_columns(score, label):
     assert built([box("table", 0, 0, 400, 200, score)], cells)[0].label == "table"
 
 
+def test_a_text_box_seen_twice_is_one():
+    foot = line(285, 803, 309, 812, "Page 2")
+    for detected in (False, True):
+        boxes = [box("page_footer", 286, 803, 309, 811, 0.32), box("page_footer", 285, 806, 309, 815, 0.45)]
+        assert len(built(boxes, [foot], detected=detected)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("合计（大写）：人民币壹拾贰万叁仟", "text"),
+        ("Received by Smith, checked by Jones", "text"),
+        ("f(x) = sin 2x + 3y", "formula"),
+        ("E = mc2", "formula"),
+    ],
+)
+def test_prose_is_no_formula(text, label):
+    assert built([box("formula", 0, 0, 300, 40)], [line(10, 10, 280, 24, text)])[0].label == label
+
+
 def test_lines_outside_all_boxes_are_grouped_by_column():
     left = [line(50, 100 + 14 * i, 250, 112 + 14 * i, f"l{i}") for i in range(3)]
     right = [line(310, 100 + 14 * i, 500, 112 + 14 * i, f"r{i}") for i in range(3)]
