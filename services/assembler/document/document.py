@@ -21,8 +21,6 @@ from shared.contracts.options import selected_pages
 from shared.contracts.records import PageStatus, Timings, Totals
 
 DocumentStatus = Literal["success", "partial_success", "failure"]
-MARKDOWN_URI = "document.md"
-"""The Markdown lies beside `document.json`; the document names it relative to itself."""
 
 
 class DocumentInput(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +31,8 @@ class DocumentInput(msgspec.Struct, frozen=True, kw_only=True):
     unfinished: str = ""
     now: float
     pipeline_version: str
+    markdown_uri: str | None = None
+    """Where the Markdown will be stored."""
     failures: dict[str, list[ErrorInfo]] = {}
     """Page number (as text) to the errors of a selected page that has no `page.json`."""
 
@@ -46,7 +46,7 @@ def compose_document(given: DocumentInput, composed: Iterable[ComposedPage]) -> 
     inspection = given.inspection
     found = {page.page.page_no: page for page in composed}
     total = len(inspection.pages)
-    chosen, late = _expression(given.selected, total), _expression(given.unfinished, total)
+    chosen, late = expressed(given.selected, total), expressed(given.unfinished, total)
     pages = [_page(number, given, found, chosen, late) for number in range(1, total + 1)]
     pages = furniture.separated(pages)
     blocks = joins.joined_over_pages([page.blocks for page in pages])
@@ -66,7 +66,7 @@ def compose_document(given: DocumentInput, composed: Iterable[ComposedPage]) -> 
         blocks=blocks,
         sections=section_tree,
         outline=inspection.outline,
-        markdown=replace(written, uri=MARKDOWN_URI if text is not None else None),
+        markdown=replace(written, uri=given.markdown_uri if text is not None else None),
         totals=_totals(pages, blocks),
         timings=_timings(given, pages),
         lineage=Lineage(
@@ -97,7 +97,7 @@ def _page(
     return _empty(number, given, "failed", "not composed", errors)
 
 
-def _expression(pages: str, total: int) -> frozenset[int]:
+def expressed(pages: str, total: int) -> frozenset[int]:
     """Pages of a record's expression, in which, unlike in options, nothing means none."""
     return frozenset(selected_pages(pages, total)) if pages.strip() else frozenset()
 

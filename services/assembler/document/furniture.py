@@ -47,6 +47,7 @@ def separated(pages: Sequence[ComposedPage]) -> list[ComposedPage]:
     """The pages with their running matter labelled and in the layer `furniture`, and real headings back in the body."""
     usual = _usual_size(pages)
     recurring, sizes = _recurring(pages, usual)
+    recurring = _beside_others(recurring, pages)
     out = []
     for page in pages:
         changed: dict[str, Block] = {}
@@ -116,6 +117,21 @@ def _recurring(pages: Sequence[ComposedPage], usual: float | None) -> tuple[_Rec
                 recurring.setdefault((edge, text), []).append(median(height for height, _, _ in group))
                 sizes[edge] += [size for _, _, size in group if size]
     return recurring, {edge: median(known) for edge, known in sizes.items() if known}
+
+
+def _beside_others(recurring: _Recurring, pages: Sequence[ComposedPage]) -> _Recurring:
+    """Without texts that are all there is on most of their pages: what runs along something needs something."""
+    alone: Counter[tuple[Edge, str]] = Counter()
+    total: Counter[tuple[Edge, str]] = Counter()
+    for page in pages:
+        running = [(b, _recurs(b, page, recurring)) for b in page.blocks if b.content_layer in ("body", "furniture")]
+        others = any(not yes and b.content_layer == "body" for b, yes in running)
+        for block, yes in running:
+            place = _edge(block, page)
+            if yes and place is not None:
+                total[place[0], pattern(block.text)] += 1
+                alone[place[0], pattern(block.text)] += not others
+    return {name: heights for name, heights in recurring.items() if 2 * alone[name] <= total[name]}
 
 
 def _at_same_height(

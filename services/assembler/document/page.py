@@ -6,7 +6,7 @@ errors of what could not be read listed beside it (the document is then `partial
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import mean
 from typing import Literal
 
@@ -19,7 +19,7 @@ from services.assembler.document.regions import best_readings, blocks_of, invisi
 from services.assembler.document.text import PAIR
 from shared.contracts.document import Block, Confidence, Label, Page, Unit, Warning
 from shared.contracts.errors import ErrorInfo
-from shared.contracts.layout import ComposedPage, PageLayout, Reading, Region
+from shared.contracts.layout import ComposedPage, PageLayout, Reading, Region, RegionReading
 from shared.contracts.records import PageStatus
 
 LOW_CONFIDENCE = 0.6
@@ -82,6 +82,7 @@ def compose_page(given: PageInput) -> ComposedPage:
             *layout.warnings,
             *(w for reading in given.readings for w in reading.warnings),
             *_doubts(blocks, given.page_no),
+            *_unread(regions, read, given.page_no),
         ],
         key=msgspec.json.encode,
     )
@@ -163,10 +164,10 @@ def _box(block: Block) -> tuple[float, float, float, float]:
     return box[0], box[1], box[2], box[3]
 
 
-def _found_by_reader(region_id: str, reading: object, layout: PageLayout) -> Region:
+def _found_by_reader(region_id: str, reading: RegionReading, layout: PageLayout) -> Region:
     """A region that only the reader knows (VL page mode); without a box of its own it is the whole page."""
-    label: Label = getattr(reading, "label", None) or "text"
-    box = getattr(reading, "bbox", None) or [0.0, 0.0, layout.width, layout.height]
+    label: Label = reading.label or "text"
+    box = reading.bbox or [0.0, 0.0, layout.width, layout.height]
     return Region(
         region_id=region_id, label=label, raw_label=label, bbox=box, confidence=1.0, found_by="model", read_by="vl"
     )
@@ -206,6 +207,13 @@ def _doubts(blocks: Sequence[Block], page_no: int) -> list[Warning]:
         for block in blocks
         if block.confidence is not None and block.confidence < LOW_CONFIDENCE and block.text
     ]
+
+
+def _unread(regions: Sequence[Region], read: Mapping[str, RegionReading], page_no: int) -> list[Warning]:
+    count = sum(region.read_by in ("rec", "vl") and region.region_id not in read for region in regions)
+    if not count:
+        return []
+    return [Warning(code="not_read", message=f"regions that nobody could read: {count}", page_no=page_no)]
 
 
 def _confidence(regions: Sequence[Region], blocks: Sequence[Block]) -> Confidence:

@@ -46,8 +46,9 @@ def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout)
         pieces = _distinct(_read(line) for line in reading.lines)
         method, model = reading.method, reading.model
     else:
-        pieces = _distinct(_native(line) for line in region.lines if line.text is not None and line.text.strip())
-        method, model = ("native" if region.read_by != "vl" else "vl"), None
+        own = region.lines if region.read_by == "native" else []
+        pieces = _distinct(_native(line) for line in own if line.text is not None and line.text.strip())
+        method, model = "native", None
     label = reading.label if reading is not None and reading.label is not None else region.label
     box = reading.bbox if reading is not None and reading.bbox is not None else region.bbox
     common = _Common(region, reading, layout, label, method, model)

@@ -8,7 +8,6 @@ The first row is taken for the header: neither the text layer nor the pixels say
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from statistics import median
 
 from msgspec.structs import replace
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 from services.assembler.document.boxes import clipped, merged, overlap, union
 from services.assembler.document.text import Piece, joined, rows
 from shared.contracts.document import Cell, Table
+from shared.contracts.tables import html_of, table_of
 
 CLOSE = 0.45
 """White above a row, in line heights, below which it may continue the row above."""
@@ -24,7 +24,7 @@ CLOSE = 0.45
 def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
     """The grid of a table region from its lines; none without text or without two columns."""
     pieces = [piece for piece in pieces if piece.text.strip()]
-    columns = _columns(pieces)
+    columns = _closed_up(_columns(pieces), pieces)
     if len(columns) < 2:
         return None
     placed: list[dict[tuple[int, int], list[Piece]]] = []
@@ -55,7 +55,7 @@ def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
         for r, cells in enumerate(placed)
         for (first, last), found in sorted(_without_clashes(cells).items())
     ]
-    return finished(Table(num_rows=len(placed), num_cols=len(columns), cells=cells_out, html=""))
+    return table_of(cells_out, page_no=page_no)
 
 
 def _columns(pieces: Sequence[Piece]) -> list[tuple[float, float]]:
@@ -71,6 +71,26 @@ def _columns(pieces: Sequence[Piece]) -> list[tuple[float, float]]:
         if len(strips) > len(best):
             best = strips
     return best
+
+
+def _closed_up(columns: Sequence[tuple[float, float]], pieces: Sequence[Piece]) -> list[tuple[float, float]]:
+    """Strips of which no row has both are one column: a heading at its left edge, numbers at its right one."""
+    used: list[set[int]] = [set() for _ in columns]
+    for number, row in enumerate(rows(pieces)):
+        for piece in row:
+            first, last = _span(piece, columns)
+            for index in range(first, last + 1):
+                used[index].add(number)
+    out: list[tuple[float, float]] = []
+    rows_of: list[set[int]] = []
+    for strip, own in zip(columns, used, strict=True):
+        if out and not own & rows_of[-1]:
+            out[-1] = (out[-1][0], strip[1])
+            rows_of[-1] |= own
+        else:
+            out.append(strip)
+            rows_of.append(set(own))
+    return out
 
 
 def _span(piece: Piece, columns: Sequence[tuple[float, float]]) -> tuple[int, int]:
@@ -106,24 +126,7 @@ def finished(table: Table, page_no: int | None = None, width: float = 0.0, heigh
             replace(cell, page_no=page_no, bbox=clipped(cell.bbox, width, height) if cell.bbox else None)
             for cell in cells
         ]
-    return replace(table, cells=cells, html=to_html(cells))
-
-
-def to_html(cells: Sequence[Cell]) -> str:
-    """`<table>` of cells sorted by row and column, without blanks or line breaks between tags."""
-    out = ["<table>"]
-    row = None
-    for cell in cells:
-        if cell.row != row:
-            out.append("<tr>" if row is None else "</tr><tr>")
-            row = cell.row
-        tag = "th" if cell.column_header or cell.row_header else "td"
-        spans = (f' rowspan="{cell.row_span}"' if cell.row_span > 1 else "") + (
-            f' colspan="{cell.col_span}"' if cell.col_span > 1 else ""
-        )
-        out.append(f"<{tag}{spans}>{escape(cell.text, quote=False)}</{tag}>")
-    out.append("</tr></table>" if row is not None else "</table>")
-    return "".join(out)
+    return replace(table, cells=cells, html=html_of(cells))
 
 
 def plain(table: Table) -> str:

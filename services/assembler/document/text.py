@@ -2,7 +2,7 @@
 
 A line break inside a region is a paragraph's end when the next line's first word would have fitted into the rest of the
 line (nobody breaks there without meaning it), when the next line is indented and the one after it is not, when the
-distance grows, or when a list item begins. Geometry and characters decide, no language model and no dictionary.
+distance grows, when a list item begins, or a field of a form after another. Geometry and characters decide, no language model and no dictionary.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ FITS_CJK = 1.0
 """Slack in line heights beyond the next word before a break counts as meant: ragged lines and stretched punctuation."""
 INDENT = 1.2
 """Indentation of a first line, in line heights."""
+
+
+PAIR = re.compile(r"\s*[^:：,，.。;；]{1,16}[:：](?!//)")
+"""A line of a form: the name of a field and a colon."""
 
 
 class Piece(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,7 +204,8 @@ def _split(lines: list[Piece]) -> list[list[Piece]]:
             and before.box[0] - left < 0.5 * INDENT * height
             and after < 0.5 * INDENT * height
         )
-        if item or spaced or indented or _meant(before, line, right):
+        fields = PAIR.match(line.text) is not None and PAIR.match(out[-1][0].text) is not None
+        if item or spaced or indented or fields or _meant(before, line, right):
             out.append([line])
         else:
             out[-1].append(line)
