@@ -131,6 +131,9 @@ def _edges(cells: Sequence[TableCell], count: int, *, axis: int) -> list[float] 
         if span == 1:
             starts[index].append(cell.bbox[axis])
             ends[index].append(cell.bbox[axis + 2])
+    centres = [median(s) + median(e) for s, e in zip(starts, ends, strict=True) if s]
+    if any(a >= b for a, b in pairwise(centres)):
+        return None
     first, last = min(c.bbox[axis] for c in cells), max(c.bbox[axis + 2] for c in cells)
     edges: list[float | None] = [first]
     for before, after in pairwise(range(count)):

@@ -1,0 +1,174 @@
+"""Cells filled from lines by geometry; grids that can't be believed are refused with a reason."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.rec_worker import tables
+from shared.contracts.document import Cell
+from shared.contracts.layout import ReadLine
+from shared.models.table import TableCell
+
+pytestmark = pytest.mark.unit
+
+
+def line(text: str, x0: float, y0: float, x1: float, y1: float) -> ReadLine:
+    return ReadLine(bbox=[x0, y0, x1, y1], text=text, confidence=0.9)
+
+
+def grid(rows: int, cols: int, *, width: float = 100.0, height: float = 20.0, inset: float = 5.0) -> list[TableCell]:
+    return [
+        TableCell(
+            row=r,
+            col=c,
+            header=r == 0,
+            bbox=[c * width + inset, r * height + 2, (c + 1) * width - inset, (r + 1) * height - 2],
+        )
+        for r in range(rows)
+        for c in range(cols)
+    ]
+
+
+def texts(cells: list[TableCell], lines: list[ReadLine]) -> dict[tuple[int, int], str]:
+    table, why = tables.build(cells, lines, page_no=3)
+    assert table is not None, why
+    return {(cell.row, cell.col): cell.text for cell in table.cells}
+
+
+def test_lines_go_to_the_cells_they_stand_in() -> None:
+    lines = [
+        line("head", 10, 4, 60, 16),
+        line("b", 110, 4, 130, 16),
+        line("c", 15, 24, 40, 36),
+        line("d", 120, 24, 190, 36),
+    ]
+    assert texts(grid(2, 2), lines) == {(0, 0): "head", (0, 1): "b", (1, 0): "c", (1, 1): "d"}
+
+
+def test_a_line_over_two_cells_is_split_at_the_blank_nearest_to_the_edge() -> None:
+    assert texts(grid(1, 2), [line("Amount paid 1,234.50", 20, 4, 180, 16)]) == {
+        (0, 0): "Amount paid",
+        (0, 1): "1,234.50",
+    }
+    assert texts(grid(1, 2), [line("12345 67890", 45, 4, 155, 16)]) == {(0, 0): "12345", (0, 1): "67890"}
+
+
+def test_a_line_over_three_cells_is_split_twice() -> None:
+    assert texts(grid(1, 3), [line("alpha bravo delta", 30, 4, 270, 16)]) == {
+        (0, 0): "alpha",
+        (0, 1): "bravo",
+        (0, 2): "delta",
+    }
+
+
+def test_chinese_is_split_by_its_share_of_characters() -> None:
+    assert texts(grid(1, 2), [line("规格型号备注说明", 20, 4, 180, 16)]) == {(0, 0): "规格型号", (0, 1): "备注说明"}
+
+
+def test_a_line_of_a_merged_cell_stays_whole() -> None:
+    cells = [
+        TableCell(row=0, col=0, col_span=2, bbox=[5, 2, 195, 18]),
+        TableCell(row=1, col=0, bbox=[5, 22, 95, 38]),
+        TableCell(row=1, col=1, bbox=[105, 22, 195, 38]),
+    ]
+    lines = [line("over both columns", 20, 4, 180, 16), line("x", 20, 24, 40, 36), line("y", 120, 24, 140, 36)]
+    assert texts(cells, lines) == {(0, 0): "over both columns", (1, 0): "x", (1, 1): "y"}
+
+
+def test_lines_of_a_cell_are_joined_in_order_chinese_without_a_blank() -> None:
+    cells = grid(1, 2, height=60)
+    lines = [
+        line("second", 10, 34, 60, 46),
+        line("first", 10, 4, 60, 16),
+        line("换行", 110, 4, 150, 16),
+        line("的字", 110, 24, 150, 36),
+    ]
+    assert texts(cells, lines) == {(0, 0): "first second", (0, 1): "换行的字"}
+
+
+def test_rows_that_drift_are_put_right_by_their_neighbours() -> None:
+    cells = grid(4, 3)
+    cells[4] = TableCell(row=1, col=1, bbox=[105, 28, 195, 44])  # one box has slipped down
+    lines = [line(f"{r}{c}", c * 100 + 20, r * 20 + 4, c * 100 + 60, r * 20 + 16) for r in range(4) for c in range(3)]
+    assert texts(cells, lines) == {(r, c): f"{r}{c}" for r in range(4) for c in range(3)}
+
+
+def test_places_without_a_cell_are_empty_cells() -> None:
+    cells = grid(3, 3)[:-1]
+    lines = [line("x", c * 100 + 20, r * 20 + 4, c * 100 + 60, r * 20 + 16) for r in range(3) for c in range(2)]
+    assert texts(cells, lines)[(2, 2)] == ""
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ([], "no cells"),
+        (grid(1, 1), "only one cell"),
+        ([*grid(2, 2)[:3], TableCell(row=0, col=0, bbox=[0, 0, 1, 1])], "on each other"),
+        ([TableCell(row=r, col=r, bbox=[r * 10, r * 10, r * 10 + 9, r * 10 + 9]) for r in range(3)], "have no cell"),
+        (grid(80, 80), "not believed"),
+        ([TableCell(row=1 - r, col=0, bbox=[0, r * 10, 9, r * 10 + 9]) for r in range(2)], "not in order"),
+    ],
+)
+def test_a_grid_that_contradicts_itself_is_refused(cells: list[TableCell], why: str) -> None:
+    table, said = tables.build(cells, [line("x", 0, 0, 5, 5)], page_no=1)
+    assert table is None
+    assert why in said
+
+
+def test_a_grid_much_finer_than_its_text_is_refused() -> None:
+    table, said = tables.build(grid(5, 5), [line("just a sentence", 10, 4, 80, 16)], page_no=1)
+    assert table is None
+    assert "1 of 25 cells have text" in said
+
+
+def test_html_has_spans_headers_and_escapes() -> None:
+    cells = [
+        Cell(row=0, col=0, col_span=2, text="a < b & c", column_header=True),
+        Cell(row=1, col=0, row_span=2, text="x"),
+        Cell(row=1, col=1, text="y"),
+        Cell(row=2, col=1, text="z"),
+    ]
+    assert tables.html(cells) == (
+        '<table><tr><th colspan="2">a &lt; b &amp; c</th></tr>'
+        '<tr><td rowspan="2">x</td><td>y</td></tr><tr><td>z</td></tr></table>'
+    )
+
+
+class Words(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = ""
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@given(
+    st.integers(1, 5),
+    st.integers(2, 5),
+    st.lists(
+        st.tuples(
+            st.text(st.characters(codec="utf-8", categories=["L", "N", "P"]), min_size=1, max_size=30),
+            st.floats(-50, 500),
+            st.floats(-50, 120),
+            st.floats(1, 400),
+        ),
+        max_size=15,
+    ),
+)
+def test_no_character_is_lost_or_doubled(rows: int, cols: int, given: list[tuple[str, float, float, float]]) -> None:
+    lines = [line(text, x, y, x + width, y + 12) for text, x, y, width in given]
+    table, _ = tables.build(grid(rows, cols), lines, page_no=1)
+    if table is None:
+        return
+    assert (table.num_rows, table.num_cols) == (rows, cols)
+    said = sorted("".join("".join(cell.text for cell in table.cells).split()))
+    assert said == sorted("".join("".join(text for text, *_ in given).split()))
+    words = Words()
+    words.feed(table.html)
+    assert sorted("".join(words.text.split())) == said
