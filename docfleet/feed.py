@@ -32,7 +32,8 @@ class Feed:
         """
         config = {**reader_config(settings, "client"), "enable.partition.eof": False}
         if settings.kafka.embedded:
-            config["fetch.wait.max.ms"] = 20  # the in-process broker holds back what comes during the wait
+            # The in-process broker holds back what comes during a wait, and makes a topic when somebody asks for it.
+            config |= {"fetch.wait.max.ms": 20, "allow.auto.create.topics": True}
         self._consumer = Consumer(config)
         try:
             self._consumer.assign([place for topic in topics for place in self._places(topic, start)])

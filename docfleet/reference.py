@@ -220,7 +220,12 @@ def metrics_page() -> str:
         if isinstance(metric, MetricWrapperBase):
             name = metric._name + ("_total" if metric._type == "counter" else "")
             rows.append(
-                [f"`{name}`", metric._type, ", ".join(f"`{x}`" for x in metric._labelnames), str(metric._documentation)]
+                [
+                    f"`{name}`",
+                    str(metric._type),
+                    ", ".join(f"`{x}`" for x in metric._labelnames),
+                    str(metric._documentation),
+                ]
             )
     return "\n".join(
         [

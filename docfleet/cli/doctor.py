@@ -2,6 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 
-def doctor() -> None:
-    """Look."""
+import typer
+
+
+def doctor(
+    local: Annotated[
+        bool, typer.Option("--local", help="Only what `docfleet parse` needs: no broker, no store.")
+    ] = False,
+) -> None:
+    """Look whether everything is there: engine, models, broker, topics and offsets, object store, VL model server.
+
+    Exit code: 0 all is there (warnings or not), 1 something is missing.
+
+    Examples:
+
+        docfleet doctor --local
+
+        DOCFLEET_KAFKA__BOOTSTRAP_SERVERS=kafka:9092 docfleet doctor
+    """
+    from rich.markup import escape
+
+    from docfleet.cli.console import console, told
+
+    marks = {"ok": "[green]ok[/]     ", "warning": "[yellow]warning[/]", "missing": "[red]missing[/]"}
+    screen = console()
+    missing = False
+    with told():
+        from docfleet.doctor import look
+        from shared.settings import Settings
+
+        for finding in look(Settings(), local=local):
+            missing |= finding.state == "missing"
+            screen.print(f"{marks[finding.state]} [bold]{finding.what}[/]  {escape(finding.found)}")
+            if finding.todo:
+                screen.print(f"        → {escape(finding.todo)}")
+    raise typer.Exit(1 if missing else 0)
