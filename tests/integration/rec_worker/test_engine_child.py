@@ -101,8 +101,8 @@ def call_and_picture(document: str, texts: list[str]) -> tuple[PageToRead, npt.N
 
 
 async def test_a_batch_holds_crops_of_at_least_three_documents(child: Child) -> None:
-    """Pages of eight documents with three short lines each: a batch of four can't be filled by one of them."""
-    texts = {f"document {n}": [f"{word} {n}" for word in WORDS[:3]] for n in range(8)}
+    """Pages of eight documents with a few short lines, no two of a width: a batch of four can't be filled by one of them."""
+    texts = {f"document {n}": [f"{n}{n}", f"Total {n}", f"Invoice No. {n}"] for n in range(8)}
     pages = [call_and_picture(*each) for each in texts.items()]
     pages = [(msgspec.structs.replace(call, coming=7 - n), picture) for n, (call, picture) in enumerate(pages)]
     answers = await asyncio.gather(*(read(child, *page) for page in pages))
