@@ -21,7 +21,10 @@ ELLIPSE_FROM = 0.5 * FULL
 """Least sweep from which an ellipse is fitted; less of a ring does not say how squeezed it is."""
 BOTTOM_SWEEP = 0.45 * FULL
 """A shorter arc at the bottom is written left to right with its feet outward (as registration numbers are)."""
+LEAST = 0.55
+"""Share of the arc that its pixels must fill; a straight line fills a third of the arc around it."""
 _BINS = 360
+_ROUNDS = 4
 
 
 class Arc(NamedTuple):
@@ -56,14 +59,38 @@ class Arc(NamedTuple):
 
 def fitted(points: npt.NDArray[np.float64]) -> Arc | None:
     """The arc that pixels `[n, 2]` of a curved line fill; none when they lie on no ring (a straight line, a blot)."""
-    arc = _polar(points, *_circle(points), 1.0)
+    x, y = _circle(points)
+    for _ in range(_ROUNDS):
+        x, y = _circle(_middle(points, x, y, 1.0))
+    arc = _polar(points, x, y, 1.0)
     if arc is not None and arc.sweep >= ELLIPSE_FROM:
-        x, y, ratio = _ellipse(points)
-        squeezed = _polar(points, x, y, ratio) if 0.4 <= ratio <= 2.5 else None
+        ratio = 1.0
+        for _ in range(_ROUNDS):
+            x, y, ratio = _ellipse(_middle(points, x, y, ratio))
+            if not 0.4 <= ratio <= 2.5:
+                return arc
+        squeezed = _polar(points, x, y, ratio)
         # The thinner ring is the better explanation.
         if squeezed is not None and squeezed.outer - squeezed.inner < 0.9 * (arc.outer - arc.inner):
             arc = squeezed
     return arc
+
+
+def _middle(points: npt.NDArray[np.float64], x: float, y: float, ratio: float) -> npt.NDArray[np.float64]:
+    """The middle of the ring in each direction from a centre: a fit to these is not drawn aside by the ring's thickness."""
+    dx, dy = points[:, 0] - x, (points[:, 1] - y) / ratio
+    radius = np.hypot(dx, dy)
+    angle = np.arctan2(dy, dx)
+    bins = (angle % FULL / FULL * _BINS).astype(int) % _BINS
+    inner, outer = np.full(_BINS, np.inf), np.zeros(_BINS)
+    np.minimum.at(inner, bins, radius)
+    np.maximum.at(outer, bins, radius)
+    filled = np.flatnonzero(outer)
+    thick = outer[filled] - inner[filled]
+    filled = filled[thick >= 0.7 * np.median(thick)]  # not the slanted ends
+    turn = (filled + 0.5) / _BINS * FULL
+    middle = (inner[filled] + outer[filled]) / 2
+    return np.stack([x + middle * np.cos(turn), y + middle * np.sin(turn) * ratio], axis=1)
 
 
 def unrolled(picture: Picture, arc: Arc, height: int) -> Picture:
@@ -115,7 +142,10 @@ def _polar(points: npt.NDArray[np.float64], x: float, y: float, ratio: float) ->
     filled = np.bincount(((np.arctan2(dy, dx) % FULL) / FULL * _BINS).astype(int) % _BINS, minlength=_BINS) > 0
     start, length = _longest_gap(filled)
     sweep = FULL * (_BINS - length) / _BINS
-    return Arc(x, y, ratio, inner, outer, FULL * (start + length) / _BINS, sweep) if sweep > 0.1 else None
+    area = sweep * (outer**2 - inner**2) / 2 * ratio
+    return (
+        Arc(x, y, ratio, inner, outer, FULL * (start + length) / _BINS, sweep) if len(points) >= LEAST * area else None
+    )
 
 
 def _longest_gap(filled: npt.NDArray[np.bool_]) -> tuple[int, int]:
