@@ -47,8 +47,9 @@ def lines(
 
 
 def region(index: int, label: Label, content: Sequence[TextLine], *, page_no: int = 1, **more: Any) -> Region:
-    """A region around its lines, read natively unless said otherwise."""
-    boxes = [line.bbox for line in content] or [more.pop("bbox")]
+    """A region around its lines (or with the box `bbox` where it has none), read natively unless said otherwise."""
+    own = more.pop("bbox", [0.0, 0.0, 1.0, 1.0])
+    boxes = [line.bbox for line in content] or [own]
     box = [min(b[0] for b in boxes), min(b[1] for b in boxes), max(b[2] for b in boxes), max(b[3] for b in boxes)]
     fields = {"raw_label": label, "confidence": 0.9, "found_by": "model", "read_by": "native", **more}
     return Region(region_id=f"p{page_no:05d}-r{index:03d}", label=label, bbox=box, lines=list(content), **fields)

@@ -27,9 +27,10 @@ def _is_item(index: int, marks: Sequence[Marker | None], blocks: Sequence[Block]
         return False
     if mark.number is None or blocks[index].label == "list_item":
         return True
+    # An item may have one paragraph without a marker before the next one.
     for step in (-1, 1):
-        # An item may have a paragraph without a marker before the next one.
-        for other in marks[index + step : index + 3 * step : step] if index + step >= 0 else []:
+        for place in (index + step, index + 2 * step):
+            other = marks[place] if 0 <= place < len(marks) else None
             if other is not None and other.style == mark.style and other.number == mark.number + step:
                 return True
     return False

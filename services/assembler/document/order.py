@@ -53,11 +53,12 @@ def reading_order(items: Sequence[Item], *, vertical: bool = False) -> list[int]
         items = [
             msgspec.structs.replace(item, box=(item.box[1], -item.box[2], item.box[3], -item.box[0])) for item in items
         ]
-    indices = sorted(range(len(items)), key=lambda i: (items[i].box, i))
-    if not indices:
+    ranks = sorted(range(len(items)), key=lambda i: (items[i].box, items[i].lines, items[i].pair))
+    if not ranks:
         return []
-    line = median(item.height / max(1, item.lines) for item in items) or 1.0
-    return _ordered(indices, items, line)
+    ranked = [items[i] for i in ranks]
+    line = median(item.height / max(1, item.lines) for item in ranked) or 1.0
+    return [ranks[i] for i in _ordered(list(range(len(ranked))), ranked, line)]
 
 
 class _Gutter(msgspec.Struct, frozen=True):

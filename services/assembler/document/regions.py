@@ -25,6 +25,10 @@ KEPT_EMPTY: frozenset[Label] = frozenset({"picture", "table", "seal", "formula"}
 """Labels that say something without a text."""
 SAME_PLACE = 0.7
 """Share of the smaller box from which two lines with the same text are one, drawn twice."""
+MIN_ADVANCE = 0.1
+"""Width of a character, in page units, below which boxes say nothing about indentation."""
+MAX_INDENT = 120
+"""Blanks before a line of code, at most."""
 HEIGHT_TO_SIZE = 0.75
 """Font size of a line whose box alone is known: line boxes of common fonts are about 1.3 times the size."""
 
@@ -161,14 +165,14 @@ def replace_table(block: Block, table: Table) -> Block:
 def _code(lines: Sequence[Piece]) -> str:
     """Lines of code with their indentation, in steps of a character's width, as far as the boxes tell it."""
     left = min(piece.box[0] for piece in lines)
-    advances = [(p.box[2] - p.box[0]) / len(p.text) for p in lines if p.text.strip()]
-    step = median(advances) if advances else 0.0
-    return "\n".join(
-        (" " * (round((p.box[0] - left) / step) if step > 0 else 0)) + p.text.rstrip()
-        if p.text[:1] != " "
-        else p.text.rstrip()
-        for p in lines
-    )
+    step = median((p.box[2] - p.box[0]) / len(p.text) for p in lines)
+
+    def indentation(piece: Piece) -> str:
+        if piece.text[:1] == " " or step < MIN_ADVANCE:
+            return ""
+        return " " * min(MAX_INDENT, round((piece.box[0] - left) / step))
+
+    return "\n".join(indentation(piece) + piece.text.rstrip() for piece in lines)
 
 
 def _read(line: ReadLine) -> Piece:

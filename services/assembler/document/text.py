@@ -72,7 +72,7 @@ def join(first: str, second: str) -> str:
         word = re.search(r"(\w+)[-‐]$", first)
         if word and word[1].isalpha() and second[0].islower():
             return first[:-1] + second
-        if word or second[0].isalnum():
+        if word:
             return first + second
     return f"{first} {second}"
 
@@ -187,7 +187,7 @@ def _split(lines: list[Piece]) -> list[list[Piece]]:
     left = min(line.box[0] for line in lines)
     right = max(line.box[2] for line in lines)
     gaps = [b.box[1] - a.box[3] for a, b in pairwise(lines)]
-    usual = median(gaps) if gaps else 0.0
+    usual = min(median(gaps), min(line.height for line in lines)) if gaps else 0.0
     out = [[lines[0]]]
     last_marker = marker(lines[0].text)
     for index, line in enumerate(lines[1:], 1):
