@@ -1,9 +1,9 @@
 """A table out of two things that know nothing of each other: the grid a network saw, and the lines that were read.
 
-The network's boxes are approximate, so a line is not put where its box happens to overlap most. The boxes of all cells of
-a row (column) vote for the row's (column's) extent; halfway between neighbours lies the edge; the edges tile the region, and a
-line belongs to the tiles it covers. A line that covers several cells of a row was one line to the line detector only because
-the gap between the cells is small: it is split by share of characters, at a blank where there is one near.
+The network's boxes are approximate, so a line is not put where its box happens to overlap most: the boxes are made tiles (`tiles`),
+and a line belongs to the tiles it covers. A line that covers several cells of a row was one line to the line detector only
+because the gap between the cells is small: it is split by share of characters, at a blank where there is one near. A grid that
+tears many lines where there is no blank is not the grid of this table.
 
 All boxes are `[x0, y0, x1, y1]` in one frame, whichever; lines are horizontal.
 """
@@ -13,9 +13,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from html import escape
-from itertools import pairwise
-from statistics import median
 
+from services.rec_worker.tiles import Tiles, cols_of, rows_of
 from shared.contracts.document import Cell, Table, rounded
 from shared.contracts.layout import ReadLine
 from shared.models.table import TableCell
@@ -26,6 +25,8 @@ MIN_PLACED = 0.9
 """Share of the characters that must have found a cell."""
 MIN_FILLED = 0.25
 """Share of the cells that must have text: a grid much finer than its text was imagined."""
+MAX_TORN = 0.34
+"""Share of the lines that may be split where there is no blank (two of them always may)."""
 SNAP = 3
 """Characters around the place of a split in which a blank is preferred."""
 
@@ -38,16 +39,19 @@ def build(cells: Sequence[TableCell], lines: Sequence[ReadLine], *, page_no: int
     if problem := _problem(cells):
         return None, problem
     rows, cols = max(c.row + c.row_span for c in cells), max(c.col + c.col_span for c in cells)
-    owner = {(r, c): i for i, cell in enumerate(cells) for r in _rows(cell) for c in _cols(cell)}
-    row_edges, col_edges = _edges(cells, rows, axis=1), _edges(cells, cols, axis=0)
-    if row_edges is None or col_edges is None:
+    owner = {(r, c): i for i, cell in enumerate(cells) for r in rows_of(cell) for c in cols_of(cell)}
+    tiles = Tiles.of(cells)
+    if tiles is None:
         return None, "rows or columns of the grid are not in order"
     parts: dict[int, list[tuple[float, float, str]]] = {}
+    torn = 0
     for line in lines:
-        for (row, col), x, text in _placed(line, row_edges, col_edges, owner):
-            index = owner.get((row, col))
-            if index is not None:
-                parts.setdefault(index, []).append(((line.bbox[1] + line.bbox[3]) / 2, x, text))
+        placed_parts, blanks = _placed(line, tiles)
+        torn += not blanks
+        for index, x, text in placed_parts:
+            parts.setdefault(index, []).append(((line.bbox[1] + line.bbox[3]) / 2, x, text))
+    if torn > max(2, MAX_TORN * len(lines)):
+        return None, f"it cuts {torn} of {len(lines)} lines in the middle of a word"
     total, placed = sum(len(line.text.strip()) for line in lines), 0
     for entries in parts.values():
         placed += sum(len(text) for _, _, text in entries)
@@ -90,14 +94,6 @@ def html(cells: Sequence[Cell]) -> str:
     return "".join(out)
 
 
-def _rows(cell: TableCell) -> range:
-    return range(cell.row, cell.row + cell.row_span)
-
-
-def _cols(cell: TableCell) -> range:
-    return range(cell.col, cell.col + cell.col_span)
-
-
 def _problem(cells: Sequence[TableCell]) -> str:
     """Why these cells are no grid; empty when they are one."""
     if not cells:
@@ -110,7 +106,7 @@ def _problem(cells: Sequence[TableCell]) -> str:
     slots: set[tuple[int, int]] = set()
     count = 0
     for cell in cells:
-        slots.update((r, c) for r in _rows(cell) for c in _cols(cell))
+        slots.update((r, c) for r in rows_of(cell) for c in cols_of(cell))
         count += cell.row_span * cell.col_span
     if len(slots) != count:
         return "cells lie on each other"
@@ -119,79 +115,42 @@ def _problem(cells: Sequence[TableCell]) -> str:
     return ""
 
 
-def _edges(cells: Sequence[TableCell], count: int, *, axis: int) -> list[float] | None:
-    """The `count + 1` edges of rows (axis 1) or columns (axis 0); none where the boxes contradict the grid.
-
-    Only cells without a span vote; a row or column that has none shares the room between its neighbours evenly.
-    """
-    starts: list[list[float]] = [[] for _ in range(count)]
-    ends: list[list[float]] = [[] for _ in range(count)]
-    for cell in cells:
-        index, span = (cell.row, cell.row_span) if axis else (cell.col, cell.col_span)
-        if span == 1:
-            starts[index].append(cell.bbox[axis])
-            ends[index].append(cell.bbox[axis + 2])
-    centres = [median(s) + median(e) for s, e in zip(starts, ends, strict=True) if s]
-    if any(a >= b for a, b in pairwise(centres)):
-        return None
-    first, last = min(c.bbox[axis] for c in cells), max(c.bbox[axis + 2] for c in cells)
-    edges: list[float | None] = [first]
-    for before, after in pairwise(range(count)):
-        known = starts[after] and ends[before]
-        edges.append((median(ends[before]) + median(starts[after])) / 2 if known else None)
-    edges.append(last)
-    filled: list[float] = []
-    for index, edge in enumerate(edges):
-        if edge is None:
-            step = next(i for i in range(index + 1, count + 1) if edges[i] is not None)
-            upper = edges[step]
-            assert upper is not None
-            edge = filled[-1] + (upper - filled[-1]) / (step - index + 1)
-        filled.append(edge)
-    return filled if all(a < b for a, b in pairwise(filled)) else None
-
-
-def _placed(
-    line: ReadLine, row_edges: list[float], col_edges: list[float], owner: dict[tuple[int, int], int]
-) -> list[tuple[tuple[int, int], float, str]]:
-    """Slot, x and text of each part of a line."""
+def _placed(line: ReadLine, tiles: Tiles) -> tuple[list[tuple[int, float, str]], bool]:
+    """Cell, x and text of each part of a line, and whether it was split at blanks only. Places without a cell hold no text."""
     text = line.text.strip()
     if not text:
-        return []
+        return [], True
     x0, y0, x1, y1 = line.bbox
-    row = _tile(row_edges, (y0 + y1) / 2)
     letter = (x1 - x0) / max(1, _width(text))
-    cuts = [edge for edge in col_edges[1:-1] if x0 + letter < edge < x1 - letter]
-    first = _tile(col_edges, (x0 + min([*cuts, x1])) / 2)
-    parts: list[tuple[tuple[int, int], float, str]] = []
-    begin, x = 0, x0
-    for edge in cuts:
-        right = _tile(col_edges, edge + letter / 2)
-        if owner.get((row, first)) == owner.get((row, right)):
-            continue  # a merged cell
-        end = _split(text, (edge - x0) / (x1 - x0))
+    row = tiles.row(min(x1, x0 + letter), (y0 + y1) / 2)
+    parts: list[tuple[int, float, str]] = []
+    begin, x, blanks = 0, x0, True
+    for edge in tiles.edges_of_row(row):
+        if not x0 + letter < edge < x1 - letter:
+            continue
+        left, right = tiles.at(row, edge - letter / 2), tiles.at(row, edge + letter / 2)
+        if left is None or right is None or left == right:
+            continue
+        end, blank = _split(text, (edge - x0) / (x1 - x0))
         if piece := text[begin:end].strip():
-            parts.append(((row, first), x, piece))
-        begin, x, first = max(begin, end), edge, right
-    if piece := text[begin:].strip():
-        parts.append(((row, first), x, piece))
-    return parts
+            parts.append((left, x, piece))
+            blanks = blanks and blank
+        begin, x = max(begin, end), edge
+    last = tiles.at(row, max(x + letter / 2, min(x1, x0 + letter)) if parts else (x0 + x1) / 2)
+    if (piece := text[begin:].strip()) and last is not None:
+        parts.append((last, x, piece))
+    return parts, blanks
 
 
-def _tile(edges: list[float], at: float) -> int:
-    """Index of the tile that holds a coordinate; what lies outside goes to the first or last."""
-    return min(len(edges) - 2, max(0, sum(edge <= at for edge in edges) - 1))
-
-
-def _split(text: str, share: float) -> int:
-    """Index at which to split a text whose left part is `share` of its width; a blank within `SNAP` characters is preferred."""
+def _split(text: str, share: float) -> tuple[int, bool]:
+    """Index at which to split a text whose left part is `share` of its width, and whether there is a blank, which is preferred within `SNAP`."""
     widths = [_width(character) for character in text]
     target, seen, index = share * sum(widths), 0.0, 0
     while index < len(text) and seen + widths[index] / 2 < target:
         seen += widths[index]
         index += 1
     near = [i for i in range(max(1, index - SNAP), min(len(text), index + SNAP + 1)) if text[i].isspace()]
-    return min(near, key=lambda i: abs(i - index)) if near else index
+    return (min(near, key=lambda i: abs(i - index)), True) if near else (index, False)
 
 
 def _width(text: str) -> int:
