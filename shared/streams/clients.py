@@ -64,7 +64,7 @@ def consumer_config(settings: Settings, group: str) -> dict[str, Any]:
     }
     if kafka.embedded:
         # The in-process broker holds back an empty fetch for the whole wait, also when a record arrives meanwhile.
-        config |= {"group.protocol": "consumer", "fetch.wait.max.ms": 20}
+        config |= {"group.protocol": "consumer", "fetch.wait.max.ms": 20, "allow.auto.create.topics": True}
     elif kafka.group_protocol == "consumer":
         config |= {"group.protocol": "consumer"}
     else:
@@ -90,7 +90,7 @@ def reader_config(settings: Settings, purpose: str) -> dict[str, Any]:
         "queued.max.messages.kbytes": 8_192,
     }
     if settings.kafka.embedded:
-        config["fetch.wait.max.ms"] = 100
+        config |= {"fetch.wait.max.ms": 100, "allow.auto.create.topics": True}
     return config | settings.kafka.extra
 
 

@@ -1,0 +1,486 @@
+"""The life of a record: polled, admitted, decoded, processed, produced, completed, committed.
+
+    consumer thread (poller)          event loop (this file)
+      poll ------ arrived ---------->  offer -> admission -> stage.process -> deliver -> complete
+      commit <--- every interval ----  contiguous prefix, and what is beyond it, of every partition
+      pause  <--- back-pressure -----  partitions whose records wait
+      revoke ---- drain (blocks) --->  finish or abandon, state; the thread commits it and lets go
+
+All state is the event loop's; the thread asks and tells through it. (A record is decoded as soon as it arrives, because lane, cost,
+deadline and cancellation are in it; it is *worked on* only when admitted.)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+import traceback
+from collections.abc import Coroutine, Iterable
+from datetime import datetime
+from typing import Any
+
+import structlog
+
+from shared.children.errors import ChildDied, ChildStalled
+from shared.contracts.errors import DocfleetError, ErrorCode, Phase, Unavailable
+from shared.settings import Settings
+from shared.streams import deadletter, headers
+from shared.streams.admission import Admission
+from shared.streams.catalog import load
+from shared.streams.clients import group_of
+from shared.streams.control import Cancelled, Control
+from shared.streams.offsets import OffsetTracker
+from shared.streams.outputs import Outputs
+from shared.streams.poison import convicted, verdict
+from shared.streams.poller import Poller
+from shared.streams.rebalance import Start
+from shared.streams.stage import Delivery, Stage
+from shared.streams.waiting import Away
+from shared.streams.work import Assignment, Commit, Item, Place, Polled
+from shared.telemetry import metrics, tracing
+from shared.telemetry.health import Health
+
+log = structlog.get_logger()
+
+GRACE_S = 5.0
+"""After the drain budget: for cancelled calls to end and the last commit."""
+
+
+class Runner:
+    """One stage as a member of its consumer group. `run` once; `stop` from the same event loop."""
+
+    def __init__(self, stage: Stage[Any], settings: Settings, health: Health) -> None:
+        self._stage = stage
+        self._settings = settings
+        self._limits = settings.stage(stage.name)
+        self._health = health
+        self._group = group_of(stage.name)
+        self._topics = [topic.name for topic in load().read_by(self._group)]
+        self._admission = Admission(self._limits.max_in_flight, self._limits.max_in_flight_bytes)
+        # A partition fetches on while fewer than these wait.
+        self._high_water = max(8, min(500, 2 * self._limits.max_in_flight))
+        self._cancelled = Cancelled()
+        self._away = Away(health)
+        self._tasks: dict[Item, asyncio.Task[None]] = {}
+        self._epoch = 0
+        self._warm = False
+        self._controlled = False
+        self._stopping = asyncio.Event()
+        self._broken: BaseException | None = None
+        self._paused: frozenset[Place] = frozenset()
+
+    async def run(self) -> None:
+        """Work until `stop`. Raises what broke the consumer, or what `stage.start` raised."""
+        self._loop = asyncio.get_running_loop()
+        self._outputs = Outputs(self._settings, self._stage.name)
+        self._poller = Poller(self._settings, self._group, self._topics, _Bridge(self, self._loop))
+        control = Control(self._settings, cancelled=self._post(self._cancel), at_end=self._post(self._control_read))
+        for condition in ("stage", "group", "control"):
+            self._health.ready(condition, False, "starting")
+        # A thread that drains for a revoke does not turn meanwhile.
+        self._health.limit("consumer", self._limits.drain_s + GRACE_S + 60)
+        control.start()
+        if self._settings.kafka.embedded:
+            self._poller.start()  # forming the group and warming up overlap: there is nobody to take partitions from
+        committing: asyncio.Task[None] | None = None
+        try:
+            await self._start_stage()
+            if not self._settings.kafka.embedded and not self._stopping.is_set():
+                self._poller.start()
+            committing = self._loop.create_task(self._commit_regularly())
+            await self._stopping.wait()
+        finally:
+            if committing:
+                committing.cancel()
+            await self._end(control)
+        if self._broken is not None:
+            raise self._broken
+
+    async def _start_stage(self) -> None:
+        starting = self._loop.create_task(self._stage.start())
+        stopping = self._loop.create_task(self._stopping.wait())
+        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not starting.done():
+            starting.cancel()
+            await asyncio.wait({starting})
+        elif not self._stopping.is_set():
+            starting.result()
+            self._warm = True
+            self._health.ready("stage", True)
+            self._pump()
+
+    def stop(self) -> None:
+        """Drain and end. A second call abandons what is in flight at once."""
+        if self._stopping.is_set():
+            for task in self._tasks.values():
+                task.cancel()
+        self._health.ready("stage", False, "stopping")
+        self._stopping.set()
+
+    async def _end(self, control: Control) -> None:
+        began = time.monotonic()
+        self._repause()
+        commits = await self.drain([a.place for a in self._admission.assignments()])
+        self._poller.finish(commits)
+        await asyncio.to_thread(self._poller.join, GRACE_S)
+        await asyncio.to_thread(control.stop)
+        await asyncio.to_thread(self._outputs.close, GRACE_S)
+        await self._stage.stop()
+        log.info("ended", drained_s=round(time.monotonic() - began, 3))
+
+    # --- polled and admitted ------------------------------------------------------------------------------------------
+
+    def arrived(self, records: Iterable[Polled]) -> None:
+        """Records were polled."""
+        for polled in records:
+            assignment = self._admission.find((polled.topic, polled.partition))
+            if assignment is None:
+                metrics.SKIPPED.labels(topic=polled.topic, reason="stale_epoch").inc()
+            elif not assignment.tracker.add(polled.offset):
+                metrics.SKIPPED.labels(topic=polled.topic, reason="done").inc()
+            else:
+                self._admission.offer(self._item(polled, assignment))
+        self._pump()
+
+    def _item(self, polled: Polled, assignment: Assignment) -> Item:
+        item = Item(polled, assignment, tracing.continued(headers.read(polled.headers).get(tracing.HEADER)))
+        size = len(polled.value or b"")
+        try:
+            if polled.value is None:
+                raise DocfleetError(ErrorCode.invalid_message, "the record has no value")
+            if size > self._settings.limits.max_record_bytes:
+                raise DocfleetError(ErrorCode.invalid_message, f"the record has {size} bytes, too many to be looked at")
+            item.record = self._stage.decode(polled.value, polled.key)
+            item.cost = self._stage.cost(item.record)
+        except DocfleetError as error:
+            item.error = error
+        except Exception as error:
+            item.error = DocfleetError(ErrorCode.invalid_message, f"decoding raised {type(error).__name__}")
+            item.stack = traceback.format_exc()
+        return item
+
+    def _pump(self) -> None:
+        """Admit what may be admitted, and pause the partitions whose records wait."""
+        while self._admitting() and (item := self._admission.next()) is not None:
+            metrics.WAIT_SECONDS.labels(topic=item.polled.topic).observe(
+                max(0.0, time.time() - item.polled.timestamp_ms / 1000)
+            )
+            self._tasks[item] = self._loop.create_task(self._work(item))
+        metrics.IN_FLIGHT.set(len(self._admission.admitted))
+        metrics.IN_FLIGHT_BYTES.set(self._admission.bytes)
+        self._repause()
+
+    def _admitting(self) -> bool:
+        return self._warm and self._controlled and not self._stopping.is_set() and not self._away
+
+    def _repause(self) -> None:
+        """Pause at high water, resume at half of it."""
+        paused = set()
+        for assignment in self._admission.assignments():
+            limit = self._high_water // 2 if assignment.place in self._paused else self._high_water
+            if self._stopping.is_set() or len(assignment.waiting) >= limit:
+                paused.add(assignment.place)
+        if paused != self._paused:
+            self._paused = frozenset(paused)
+            self._poller.pause(self._paused)
+            for topic in self._topics:
+                metrics.PAUSED.labels(topic=topic).set(sum(place[0] == topic for place in paused))
+
+    # --- processed, produced, completed -------------------------------------------------------------------------------
+
+    async def _work(self, item: Item) -> None:
+        """An admitted record to its end; whatever ends it, admission and tracker hear of it."""
+        tracker = item.assignment.tracker
+        structlog.contextvars.bind_contextvars(
+            topic=item.polled.topic,
+            partition=item.polled.partition,
+            offset=item.offset,
+            document_id=getattr(item.record, "document_id", None),
+            trace_id=item.trace.trace_id,
+        )
+        again = False
+        try:
+            again = not await self._life(item)
+            if not again:
+                tracker.complete(item.offset)
+        except asyncio.CancelledError:
+            if item.cancelled and item.assignment.open:
+                tracker.complete(item.offset)
+                metrics.SKIPPED.labels(topic=item.polled.topic, reason="cancelled").inc()
+            else:
+                tracker.abandon(item.offset)
+        finally:
+            self._away.over(item)
+            self._tasks.pop(item, None)
+            self._admission.ended(item)
+            if again:
+                tracker.abandon(item.offset)
+                if item.assignment.open:
+                    self._admission.offer_alone(item)
+            self._pump()
+
+    async def _life(self, item: Item) -> bool:
+        """True when the record is over, false when it has to run again alone."""
+        self._judge(item)
+        if item.cancelled and item.error is None:
+            return True
+        if item.marked and item.error is None and not await self._mark(item):
+            return False
+        while True:
+            try:
+                if item.error is not None:
+                    await self._fail(item, item.error)
+                else:
+                    await self._outputs.deliver(await self._process(item), item.trace)
+                metrics.PROCESSED.labels(topic=item.polled.topic).inc()
+                return True
+            except Unavailable as trouble:
+                await self._away.wait(item, trouble)
+                self._pump()
+            except DocfleetError as error:
+                item.error = error
+            except Exception as error:
+                item.error = verdict(item, error)
+                item.stack = traceback.format_exc()
+                deadly = isinstance(error, ChildDied | ChildStalled)
+                log.warning("child ended" if deadly else "unexpected error", alone=item.alone, exc_info=not deadly)
+                if item.error is None:
+                    return False
+
+    def _judge(self, item: Item) -> None:
+        """Outcomes that are clear before any work: cancelled, overdue, poisonous."""
+        if item.error is not None:
+            return
+        deadline = getattr(item.record, "deadline", None)
+        until = deadline.timestamp() if isinstance(deadline, datetime) else deadline
+        if item.document in self._cancelled:
+            item.cancelled = True
+            metrics.SKIPPED.labels(topic=item.polled.topic, reason="cancelled").inc()
+            # The join has ended an opened document already; one that is not open yet has to be answered.
+            if self._stage.phase is Phase.ingest:
+                item.error = DocfleetError(ErrorCode.cancelled, "cancelled before it was opened")
+        elif until is not None and until < time.time():
+            item.error = DocfleetError(ErrorCode.timeout, "its deadline passed before work on it began")
+            item.letter = False
+        else:
+            item.error = convicted(item)
+
+    async def _mark(self, item: Item) -> bool:
+        """Commit that this record runs alone now, so that the death of this process is laid at its door."""
+        item.assignment.tracker.run_alone(item.offset)
+        marked = await asyncio.wrap_future(self._poller.commit_now([item.assignment.commit()]))
+        if not marked:
+            await asyncio.sleep(0.5)
+        return marked
+
+    def _delivery(self, item: Item) -> Delivery[Any]:
+        return Delivery(
+            record=item.record,
+            lane=item.assignment.lane,
+            key=item.polled.key,
+            headers=headers.read(item.polled.headers),
+            timestamp=item.polled.timestamp_ms / 1000,
+            attempts=item.attempts,
+            topic=item.polled.topic,
+            partition=item.polled.partition,
+            offset=item.offset,
+            trace_id=item.trace.trace_id,
+            raw=item.polled.value or b"",
+        )
+
+    async def _process(self, item: Item) -> list[Any]:
+        began = time.perf_counter()
+        outcome = "ok"
+        item.attempts += 1
+        try:
+            return await self._stage.process(self._delivery(item))
+        except Unavailable:
+            item.attempts -= 1
+            outcome = "unavailable"
+            raise
+        except DocfleetError as error:
+            outcome = str(error.code)
+            raise
+        except BaseException as error:
+            outcome = type(error).__name__
+            raise
+        finally:
+            metrics.STAGE_SECONDS.labels(topic=item.polled.topic, outcome=outcome).observe(time.perf_counter() - began)
+
+    async def _fail(self, item: Item, error: DocfleetError) -> None:
+        """The failure record and the dead letter of a record with a typed outcome."""
+        error.attempts = max(error.attempts, item.attempts)
+        if item.record is not None:
+            try:
+                emits = await self._stage.failed(self._delivery(item), error)
+                await self._outputs.deliver(emits, item.trace)
+            except Unavailable:
+                raise
+            except Exception:
+                log.exception(
+                    "the failure of a record could not be told; its dead letter remains", code=str(error.code)
+                )
+                item.stack += "\n" + traceback.format_exc()
+                item.letter = True
+        topic = item.polled.topic
+        metrics.FAILED.labels(topic=topic, code=str(error.code)).inc()
+        log.info("failed", code=str(error.code), why=error.message, attempts=error.attempts)
+        if item.letter and error.code is not ErrorCode.cancelled:
+            await self._bury(item.polled, error, item.stack)
+
+    async def _bury(self, polled: Polled, error: DocfleetError, stack: str) -> None:
+        head = deadletter.headers(
+            polled.headers,
+            topic=polled.topic,
+            partition=polled.partition,
+            offset=polled.offset,
+            timestamp_ms=polled.timestamp_ms,
+            group=self._group,
+            code=error.code,
+            message=error.message,
+            stack=stack,
+            attempts=error.attempts,
+        )
+        try:
+            await self._outputs.deliver_raw(deadletter.TOPIC, polled.key, polled.value, head)
+        except DocfleetError as refusal:
+            size = len(polled.value or b"")
+            log.error("a dead letter goes without its value", bytes=size, why=refusal.message)
+            head.append(("dlt.value.omitted", str(size).encode()))
+            await self._outputs.deliver_raw(deadletter.TOPIC, polled.key, None, head)
+        metrics.DEAD_LETTERED.labels(topic=polled.topic, code=str(error.code)).inc()
+
+    # --- committed ----------------------------------------------------------------------------------------------------
+
+    async def _commit_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(self._limits.commit_interval_s)
+            self._health.beat("loop")
+            commits = []
+            for assignment in self._admission.assignments():
+                commit = assignment.commit()
+                if (commit.offset, commit.metadata) != assignment.committed:
+                    commits.append(commit)
+            if commits:
+                self._poller.commit(commits)
+
+    def committed(self, commits: list[Commit], ok: bool) -> None:
+        """The broker answered; what it refused is sent again at the next interval."""
+        for commit in commits if ok else ():
+            if assignment := self._admission.find((commit.topic, commit.partition)):
+                assignment.committed = (commit.offset, commit.metadata)
+
+    # --- partitions come and go ---------------------------------------------------------------------------------------
+
+    def assigned(self, starts: list[Start]) -> None:
+        """Partitions came; they go on from what their commits say."""
+        for start in starts:
+            self._epoch += 1
+            tracker = OffsetTracker(start.offset, start.metadata, probation=self._limits.max_in_flight)
+            assignment = Assignment(start.topic, start.partition, self._epoch, tracker)
+            assignment.committed = (start.offset, start.metadata)
+            self._admission.assign(assignment)
+        self._health.ready("group", True)
+        self._health.ready("broker", True)
+        self._count_assigned()
+
+    async def drain(self, places: list[Place]) -> list[Commit]:
+        """Forget what waits, finish what is in flight within the budget, abandon the rest; returns the last commits, marked clean."""
+        began = time.monotonic()
+        gone = self._admission.withdraw(places)
+        tasks = {task for item, task in self._tasks.items() if item.assignment in gone and not item.waits}
+        for item, task in list(self._tasks.items()):
+            if item.assignment in gone and item.waits:
+                task.cancel()
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=self._limits.drain_s)
+            for task in late:
+                task.cancel()
+            if late:
+                log.warning("abandoned at the end of the drain budget", records=len(late))
+                await asyncio.wait(late, timeout=GRACE_S / 2)
+            metrics.DRAIN_SECONDS.observe(time.monotonic() - began)
+        commits = [assignment.commit(clean=True) for assignment in gone]
+        self._close(gone)
+        return commits
+
+    def lost(self, places: list[Place]) -> None:
+        """Partitions belong to somebody else already: what is in flight of them is of no use."""
+        gone = self._admission.withdraw(places)
+        self._close(gone)
+        for item, task in list(self._tasks.items()):
+            if item.assignment in gone:
+                task.cancel()
+
+    def _close(self, assignments: list[Assignment]) -> None:
+        for assignment in assignments:
+            assignment.open = False
+        self._count_assigned()
+        self._pump()
+
+    def _count_assigned(self) -> None:
+        places = [assignment.place for assignment in self._admission.assignments()]
+        for topic in self._topics:
+            metrics.ASSIGNED.labels(topic=topic).set(sum(place[0] == topic for place in places))
+
+    # --- cancelled, broken --------------------------------------------------------------------------------------------
+
+    def _cancel(self, document_id: str, generation: int) -> None:
+        document = (document_id, generation)
+        self._cancelled.add(document)
+        for item, task in list(self._tasks.items()):
+            if item.document == document and item.error is None:
+                item.cancelled = True
+                task.cancel()
+
+    def _control_read(self) -> None:
+        self._controlled = True
+        self._health.ready("control", True)
+        self._pump()
+
+    def broker(self, ok: bool, why: str) -> None:
+        """The broker went away, or came back."""
+        self._health.ready("broker", ok, why)
+        if not ok:
+            metrics.UNAVAILABLE.labels(what="broker").inc()
+
+    def broken(self, error: BaseException) -> None:
+        """End, with this error."""
+        if self._broken is None:
+            log.error("the consumer can't go on", why=str(error))
+            self._broken = error
+        self.stop() if not self._stopping.is_set() else None
+
+    def turned(self) -> None:
+        """The consumer's loop went round (called on its thread; Health is made for that)."""
+        self._health.beat("consumer")
+
+    def _post(self, function: Any) -> Any:
+        """A function that other threads may call: it runs on the event loop."""
+
+        def post(*arguments: Any) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nothing of this process matters any more
+                self._loop.call_soon_threadsafe(function, *arguments)
+
+        return post
+
+
+class _Bridge:
+    """The runner as the consumer's thread sees it: every call becomes one on the event loop."""
+
+    def __init__(self, runner: Runner, loop: asyncio.AbstractEventLoop) -> None:
+        self._runner = runner
+        self._loop = loop
+        self.arrived = runner._post(runner.arrived)
+        self.assigned = runner._post(runner.assigned)
+        self.lost = runner._post(runner.lost)
+        self.committed = runner._post(runner.committed)
+        self.broker = runner._post(runner.broker)
+        self.broken = runner._post(runner.broken)
+        self.turned = runner.turned
+
+    def drain(self, places: list[Place]) -> list[Commit]:
+        work: Coroutine[Any, Any, list[Commit]] = self._runner.drain(places)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()

@@ -1,0 +1,1 @@
+"""What several tests need: toy stages, real brokers and object stores."""
