@@ -1,6 +1,12 @@
-"""The engine child of the layout worker: looks at pictures, knows no document."""
+"""The engine child of the layout worker: looks at pictures, knows no document.
+
+The layout network is warm before the first call. The line detector, which a document of native pages never needs, is opened and warmed
+beside the first calls; who wants it earlier waits for it.
+"""
 
 from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
 
 import cv2
 import numpy as np
@@ -10,7 +16,10 @@ from services.layout_worker.boxes import share_inside
 from services.layout_worker.found import FoundBox, FoundLine, Lines, LinesRequest, Look, LookRequest
 from services.layout_worker.seals import find_seals, red
 from shared.children.block import Block
+from shared.engines.engine import Engine
 from shared.engines.open import open_engine
+from shared.models import lines
+from shared.models.install import installed
 from shared.models.layout import LayoutModel
 from shared.models.lines import LineDetector
 from shared.settings import Settings
@@ -25,10 +34,11 @@ class Program:
     def __init__(self, settings: Settings) -> None:
         cv2.setNumThreads(1)  # calls are threads already; OpenCV's own would fight with the streams for the cores
         engine = open_engine(settings.engines)
+        installed(settings.engines.models, lines.NAME)  # a model that is missing must show now, not at the first scan
         self._layout = LayoutModel(engine, settings)
-        self._lines = LineDetector(engine, settings)
         self._layout.warm()
-        self._lines.warm()
+        self._opener = ThreadPoolExecutor(1, thread_name_prefix="open-lines")
+        self._lines = self._opener.submit(_warm_detector, engine, settings)
 
     def look(self, request: LookRequest, blocks: list[Block]) -> tuple[Look, list[Block]]:
         """Boxes of the layout network, seals and the amount of ink of a small picture."""
@@ -48,15 +58,22 @@ class Program:
     def lines(self, request: LinesRequest, blocks: list[Block]) -> tuple[Lines, list[Block]]:
         """Text lines of a full picture."""
         picture = blocks[0].array((request.height, request.width, 3))
-        lines = [
+        detector = self._lines.result()
+        found = [
             FoundLine(
                 quad=(quad := [float(v) for v in line.quad.reshape(-1)]),
                 score=float(line.score),
                 red=_is_red(picture, quad, request.seals),
             )
-            for line in self._lines.detect(picture)
+            for line in detector.detect(picture)
         ]
-        return Lines(lines=lines, models=[self._lines.ref]), []
+        return Lines(lines=found, models=[detector.ref]), []
+
+
+def _warm_detector(engine: Engine, settings: Settings) -> LineDetector:
+    detector = LineDetector(engine, settings)
+    detector.warm()
+    return detector
 
 
 def create(settings: Settings) -> Program:

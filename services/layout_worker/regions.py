@@ -18,6 +18,7 @@ from typing import Literal
 
 import msgspec
 
+from services.layout_worker import gutters
 from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, share_inside
 from services.layout_worker.columns import grouped
 from services.layout_worker.found import FoundBox
@@ -38,6 +39,10 @@ FULL_OF_TEXT = 0.35
 """Share of a picture's area under lines from which, with `FULL_LINES` lines, it is a text region: the network takes framed code
 and three-line tables for figures."""
 FULL_LINES = 4
+SURE_PICTURE = 0.5
+"""A weaker picture with as many lines in it is none; real figures of generated pages score 0.85 and more."""
+SAME_SEAL = 0.3
+"""Intersection over union from which a box of the network is a stamp that was found by its colour."""
 SURE_TABLE = 0.75
 """A weaker table must show columns; real tables of generated pages score 0.95 and more, lists and paragraphs up to 0.55 (one 0.82)."""
 
@@ -123,7 +128,11 @@ def build(
     whole picture: a text box without lines is then a mistake of the network and goes.
     """
     drafts = [_draft_of_seal(bbox) for bbox in seals]
-    drafts += [_draft_of_box(box) for box in boxes if not any(iou(box.bbox, s) > 0.3 for s in seals)]
+    drafts += [
+        _draft_of_box(box)
+        for box in boxes
+        if not any(iou(box.bbox, seal) > SAME_SEAL for seal in seals) and not _is_no_picture(box, pieces)
+    ]
     left: list[TextLine] = []
     for piece in pieces:
         home = _home(piece, drafts)
@@ -133,7 +142,7 @@ def build(
             home.lines.append(piece.line)
     drafts = [part for draft in drafts for part in _settled(draft)]
     drafts = [d for d in drafts if d.lines or d.label not in HOLDS_TEXT or not (detected or _seen_twice(d, pieces))]
-    drafts += [_leftover(lines) for lines in grouped(left, [d.bbox for d in drafts])]
+    drafts += [part for lines in grouped(left, [d.bbox for d in drafts]) for part in _by_columns(_leftover(lines))]
     drafts = _bounded(drafts, max_regions)
     for draft in drafts:
         draft.bbox = clipped(draft.bbox, width, height)
@@ -142,6 +151,13 @@ def build(
         ):  # the lines of a stamp are in the order in which they were set, which is the order of its text
             draft.lines.sort(key=lambda line: (line.bbox[1], line.bbox[0], line.bbox[3], line.bbox[2]))
     return sorted(drafts, key=lambda d: (d.bbox[1], d.bbox[0], d.bbox[3], d.bbox[2], d.label))
+
+
+def _is_no_picture(box: FoundBox, pieces: Sequence[Piece]) -> bool:
+    """Whether a weak picture stands on text: the network gives such boxes to whole pages and to white space with a page number."""
+    if box.label != "picture" or box.score >= SURE_PICTURE:
+        return False
+    return sum(share_inside(piece.line.bbox, box.bbox) > OWN for piece in pieces) >= FULL_LINES
 
 
 def _draft_of_seal(bbox: Box) -> Draft:
@@ -181,15 +197,12 @@ def _settled(draft: Draft) -> list[Draft]:
     if not draft.lines or draft.label == "seal":
         return [draft]
     around = hull(line.bbox for line in draft.lines)
-    if draft.label in HOLDS_TEXT:
-        draft.bbox = around
-        return [draft]
     if draft.label == "table" and draft.confidence < SURE_TABLE and not has_columns(draft.lines):
-        draft.label, draft.bbox, draft.reason = "text", around, "a table without columns"
-        return [draft]
+        draft.label, draft.reason = "text", "a table without columns"
     if draft.label == "formula" and is_prose("".join(line.text or "" for line in draft.lines)):
-        draft.label, draft.bbox, draft.reason = "text", around, "prose, no formula"
-        return [draft]
+        draft.label, draft.reason = "text", "prose, no formula"
+    if draft.label in HOLDS_TEXT:
+        return _by_columns(draft)
     if draft.label != "picture":
         draft.bbox = hull([around, draft.bbox])
         return [draft]
@@ -205,9 +218,19 @@ def _settled(draft: Draft) -> list[Draft]:
     )
     if len(draft.lines) >= FULL_LINES and covered >= FULL_OF_TEXT * area(draft.bbox):
         text.reason = "a picture that is mostly text"
-        return [text]
+        return _by_columns(text)
     draft.lines = []
     return [draft, text]
+
+
+def _by_columns(draft: Draft) -> list[Draft]:
+    """A text region for each column of a text region, with boxes around the lines."""
+    parts = gutters.parts(draft.lines)
+    reason = draft.reason if len(parts) == 1 else "cut into columns"
+    return [
+        msgspec.structs.replace(draft, bbox=hull(line.bbox for line in lines), lines=lines, reason=reason)
+        for lines in parts
+    ]
 
 
 def has_columns(lines: Sequence[TextLine]) -> bool:

@@ -57,7 +57,7 @@ class LayoutWorker:
             call_timeout_s=settings.stage(self.name).call_timeout_s,
             threads=settings.engines.streams or cores(),
         )
-        self._sources = Sources(self._store, settings.layout.source_cache, settings.layout.source_cache_bytes)
+        self.sources = Sources(self._store, settings.layout.source_cache, settings.layout.source_cache_bytes)
         self._inspections: OrderedDict[tuple[str, int], Inspection] = OrderedDict()
 
     def decode(self, value: bytes, key: bytes | None) -> PageTask:
@@ -71,7 +71,7 @@ class LayoutWorker:
         await self._engine.start()
 
     async def stop(self) -> None:
-        await self._sources.close()
+        await self.sources.close()
         await self._engine.close()
         await self._documents.close()
         await self._store.close()
@@ -120,7 +120,7 @@ class LayoutWorker:
 
     async def _lay_out(self, task: PageTask, inspection: Inspection) -> PageLayout:
         started = time.monotonic()
-        async with self._sources.file(inspection.source) as path:
+        async with self.sources.file(inspection.source) as path:
             layout = await self._page(path, task.page_no, inspection)
         return msgspec.structs.replace(layout, layout_s=round(time.monotonic() - started, 4))
 

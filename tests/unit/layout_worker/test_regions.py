@@ -120,6 +120,12 @@ def test_text_in_a_picture_is_a_region_of_its_own():
     assert drafts[1].reason == "text inside a picture"
 
 
+def test_a_weak_picture_over_text_is_none():
+    lines = [line(20, 20 + 80 * row, 120, 32 + 80 * row) for row in range(5)]
+    assert [d.label for d in built([box("picture", 0, 0, 400, 600, 0.4)], lines)] == ["text"] * 5
+    assert [d.label for d in built([box("picture", 0, 0, 400, 600, 0.4)], lines[:2])] == ["picture", "text"]
+
+
 def test_a_picture_that_is_mostly_text_is_text():
     lines = [line(10, 10 + 20 * i, 390, 26 + 20 * i, str(i)) for i in range(9)]
     (draft,) = built([box("picture", 0, 0, 400, 200)], lines)
