@@ -40,6 +40,11 @@ class Frame:
         """The corners, in pixels, of a box in units."""
         return np.asarray(quad_of_box(*bbox) * self._scale, dtype=np.float32)
 
+    def inside(self, bbox: Sequence[float]) -> list[float]:
+        """A box in units, cut off at the edges of the page."""
+        (x0, y0), (x1, y1) = np.clip(np.array(bbox, dtype=np.float64).reshape(2, 2), 0.0, self._size).tolist()
+        return [x0, y0, x1, y1]
+
     def box(self, points: npt.NDArray[np.floating]) -> list[float]:
         """The upright box, in units and inside the page, around points `(n, 2)` in pixels."""
         units = np.clip(points / self._scale, 0.0, self._size)

@@ -168,7 +168,7 @@ class PageReading:
                 self._errors.append(error.info(Phase.rec, self._page.page_no))
         lines = [
             ReadLine(
-                bbox=[rounded(value) for value in line.bbox],
+                bbox=[rounded(value) for value in self._frame.inside(line.bbox)],
                 text=line.text.text,
                 confidence=round(line.text.confidence, 4),
                 vertical=line.vertical,

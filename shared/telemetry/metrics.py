@@ -65,7 +65,8 @@ CHILD_RESTARTS = Counter(
 
 REC_BATCHES = Counter(
     "docfleet_rec_batches_total",
-    "Batches of text-line crops; `flush` is why the batch was closed: `full`, `cost`, `linger` or `idle`.",
+    "Batches of text-line crops; `flush` is why the batch went: `full`, `linger` (its time was up), `idle` (nothing more was on its way), "
+    "`due` (a deadline), `retry` (a crop alone after its batch had failed) or `drain`.",
     ["flush"],
 )
 REC_BATCH_CROPS = Histogram("docfleet_rec_batch_crops", "Crops in a batch.", buckets=(1, 2, 3, 4, 6, 8, 12, 16, 32, 64))

@@ -97,7 +97,7 @@ def test_wait_is_the_time_after_which_a_batch_may_go(profile: BatchProfile, give
         now += pause
         batcher.add([item(batcher, number, width, lane=lane, due=due)], now)
     while (wait := batcher.wait(now, upstream=True)) is not None:
-        assert 0.0 <= wait <= profile.linger_ms / 1000.0
+        assert 0.0 <= wait <= profile.linger_ms / 1000.0 + 1e-9
         if wait > 1e-6:
             assert batcher.take(now + wait / 2, upstream=True) is None
         now += wait + 1e-9
