@@ -11,14 +11,12 @@ pages outside all of its boxes; at its default of 0.5 up to 45 % of a page.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Literal
 
 import msgspec
 
-from services.layout_worker import gutters
+from services.layout_worker import doubts, gutters
 from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, share_inside
 from services.layout_worker.columns import grouped
 from services.layout_worker.found import FoundBox
@@ -35,16 +33,8 @@ ON_LINES = 0.25
 """Share of an empty text box under lines of other regions from which it is one of them, seen twice."""
 OWN = 0.5
 """Share of a line's area in a box from which the line belongs to it."""
-FULL_OF_TEXT = 0.35
-"""Share of a picture's area under lines from which, with `FULL_LINES` lines, it is a text region: the network takes framed code
-and three-line tables for figures."""
-FULL_LINES = 4
-SURE_PICTURE = 0.5
-"""A weaker picture with as many lines in it is none; real figures of generated pages score 0.85 and more."""
 SAME_SEAL = 0.3
 """Intersection over union from which a box of the network is a stamp that was found by its colour."""
-SURE_TABLE = 0.75
-"""A weaker table must show columns; real tables of generated pages score 0.95 and more, lists and paragraphs up to 0.55 (one 0.82)."""
 
 HOLDS_TEXT: frozenset[Label] = frozenset(
     {
@@ -131,7 +121,8 @@ def build(
     drafts += [
         _draft_of_box(box)
         for box in boxes
-        if not any(iou(box.bbox, seal) > SAME_SEAL for seal in seals) and not _is_no_picture(box, pieces)
+        if not any(iou(box.bbox, seal) > SAME_SEAL for seal in seals)
+        and not doubts.is_no_picture(box, [piece.line for piece in pieces])
     ]
     left: list[TextLine] = []
     for piece in pieces:
@@ -151,13 +142,6 @@ def build(
         ):  # the lines of a stamp are in the order in which they were set, which is the order of its text
             draft.lines.sort(key=lambda line: (line.bbox[1], line.bbox[0], line.bbox[3], line.bbox[2]))
     return sorted(drafts, key=lambda d: (d.bbox[1], d.bbox[0], d.bbox[3], d.bbox[2], d.label))
-
-
-def _is_no_picture(box: FoundBox, pieces: Sequence[Piece]) -> bool:
-    """Whether a weak picture stands on text: the network gives such boxes to whole pages and to white space with a page number."""
-    if box.label != "picture" or box.score >= SURE_PICTURE:
-        return False
-    return sum(share_inside(piece.line.bbox, box.bbox) > OWN for piece in pieces) >= FULL_LINES
 
 
 def _draft_of_seal(bbox: Box) -> Draft:
@@ -197,16 +181,15 @@ def _settled(draft: Draft) -> list[Draft]:
     if not draft.lines or draft.label == "seal":
         return [draft]
     around = hull(line.bbox for line in draft.lines)
-    if draft.label == "table" and draft.confidence < SURE_TABLE and not has_columns(draft.lines):
+    if draft.label == "table" and draft.confidence < doubts.SURE_TABLE and not doubts.has_columns(draft.lines):
         draft.label, draft.reason = "text", "a table without columns"
-    if draft.label == "formula" and is_prose("".join(line.text or "" for line in draft.lines)):
+    if draft.label == "formula" and doubts.is_prose("".join(line.text or "" for line in draft.lines)):
         draft.label, draft.reason = "text", "prose, no formula"
     if draft.label in HOLDS_TEXT:
         return _by_columns(draft)
     if draft.label != "picture":
         draft.bbox = hull([around, draft.bbox])
         return [draft]
-    covered = sum(area(line.bbox) for line in draft.lines)
     text = Draft(
         label="text",
         raw_label=draft.raw_label,
@@ -216,7 +199,7 @@ def _settled(draft: Draft) -> list[Draft]:
         lines=draft.lines,
         reason="text inside a picture",
     )
-    if len(draft.lines) >= FULL_LINES and covered >= FULL_OF_TEXT * area(draft.bbox):
+    if doubts.is_full_of_text(draft.bbox, draft.lines):
         text.reason = "a picture that is mostly text"
         return _by_columns(text)
     draft.lines = []
@@ -231,34 +214,6 @@ def _by_columns(draft: Draft) -> list[Draft]:
         msgspec.structs.replace(draft, bbox=hull(line.bbox for line in lines), lines=lines, reason=reason)
         for lines in parts
     ]
-
-
-def has_columns(lines: Sequence[TextLine]) -> bool:
-    """Whether at least two rows hold two lines side by side."""
-    rows: list[list[TextLine]] = []
-    for line in sorted(lines, key=lambda item: (item.bbox[1] + item.bbox[3], item.bbox[0])):
-        middle = (line.bbox[1] + line.bbox[3]) / 2
-        if rows and rows[-1][0].bbox[1] < middle < rows[-1][0].bbox[3]:
-            rows[-1].append(line)
-        else:
-            rows.append([line])
-    return sum(_side_by_side(row) for row in rows) >= 2
-
-
-def is_prose(text: str) -> bool:
-    """Whether text that the network took for a formula is words: Chinese characters, or mostly words of three letters and more."""
-    letters = [char for char in text if not char.isspace()]
-    if sum("\u4e00" <= char <= "\u9fff" for char in letters) > 0.3 * len(letters):
-        return True
-    return sum(len(word) for word in _WORD.findall(text)) > 0.7 * len(letters)
-
-
-_WORD = re.compile(r"[^\W\d_]{3,}")
-
-
-def _side_by_side(row: Sequence[TextLine]) -> bool:
-    spans = sorted((line.bbox[0], line.bbox[2]) for line in row)
-    return any(b[0] > a[1] for a, b in pairwise(spans))
 
 
 def _leftover(lines: list[TextLine]) -> Draft:
