@@ -186,4 +186,3 @@ def vl(settings: Settings) -> Iterator[Finding]:
             yield Finding("VL model", "missing", f"{endpoint} does not serve {settings.vl.model}", todo)
         else:
             yield Finding("VL model", "ok", f"{endpoint} serves {', '.join(names)}")
-

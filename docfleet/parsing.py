@@ -13,8 +13,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from docfleet import overlays
 from docfleet.client import Client
 from docfleet.inputs import Input
 from docfleet.outcomes import Outcome
@@ -24,9 +24,11 @@ from shared.contracts.codec import decode
 from shared.contracts.document import ParsedDocument
 from shared.contracts.errors import DocfleetError, Unavailable
 from shared.contracts.options import Options
-from shared.contracts.records import DocumentParsed, ObjectRef
-from shared.documents.opener import Documents
+from shared.contracts.records import DocumentOpened, DocumentParsed, ObjectRef
 from shared.objects import keys
+
+if TYPE_CHECKING:
+    from shared.documents.opener import Documents
 
 MAX_OPEN = 24
 """Documents under way at once: enough for batches of many documents."""
@@ -66,9 +68,7 @@ class Run:
         self._queue = deque(inputs)
         self._open: dict[str, _Open] = {}
         self._documents: Documents | None = None
-        if draw:
-            self._documents = client.background.run(_documents(client))
-            client.background.begin(self._documents.start())
+        self._draw = draw
 
     @property
     def done(self) -> bool:
@@ -84,6 +84,8 @@ class Run:
         for record in self._client.poll(timeout_s):
             self.tracker.feed(record)
             entry = self._open.get(record.document_id)
+            if isinstance(record, DocumentOpened) and self._draw:
+                self._artist()  # takes half a second to start; there will be something to draw soon
             if isinstance(record, DocumentParsed) and entry is not None and entry.outcome is None:
                 entry.outcome = Outcome(entry.input, record)
         return self._finish()
@@ -129,10 +131,12 @@ class Run:
         outcome.files.append(_write_file(self._out / f"{entry.input.name}.json", data))
         if parsed.markdown is not None:
             outcome.files.append(_write_file(self._out / f"{entry.input.name}.md", self._fetch(parsed.markdown)))
-        if self._documents is not None:
+        if self._draw:
             folder = self._out / f"{entry.input.name}.overlays"
+            from docfleet import overlays
+
             draw = overlays.write(
-                decode(data, ParsedDocument), entry.input.path, folder, self._documents, password=self._password
+                decode(data, ParsedDocument), entry.input.path, folder, self._artist(), password=self._password
             )
             entry.drawing = self._client.background.begin(draw)
 
@@ -147,6 +151,18 @@ class Run:
     def _fetch(self, ref: ObjectRef) -> bytes:
         return self._client.background.run(self._client.store.get(ref.bucket, ref.key))
 
+    def _artist(self) -> Documents:
+        """The child that opens pages for overlays. Imported and started while the fleet is at work, not before."""
+        if self._documents is None:
+            from shared.documents.opener import Documents
+
+            async def make() -> Documents:  # on the loop that will use it
+                return Documents(self._client.settings.limits, name="overlays")
+
+            self._documents = self._client.background.run(make())
+            self._client.background.begin(self._documents.start())
+        return self._documents
+
     def _sweep(self, document_id: str, parsed: DocumentParsed) -> None:
         """Free the disk: nobody reads this document again. Failing to is no failure."""
 
@@ -158,11 +174,6 @@ class Run:
                     await store.remove(bucket, stat.key)
 
         self._client.background.begin(sweep())
-
-
-async def _documents(client: Client) -> Documents:
-    """Made on the loop that will use it."""
-    return Documents(client.settings.limits)
 
 
 def _write_file(path: Path, data: bytes) -> Path:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from docfleet.embedded import EmbeddedFleet
     from docfleet.inputs import Input
     from docfleet.outcomes import Outcome
     from docfleet.processes import Processes
@@ -148,42 +149,55 @@ def parse(
 
 
 def _run(wish: Wish, processes: Processes) -> int:
-    """Start the fleet, feed it, show what happens. Returns the exit code."""
-    from docfleet.cli.console import console, fail
-    from docfleet.cli.display import Display, install_models, total
-    from docfleet.client import Client
+    """Install what is missing, start the fleet, feed it. Returns the exit code."""
+    from docfleet.cli.console import fail
     from docfleet.embedded import EmbeddedFleet, FleetFailed
+    from shared.contracts.options import selected_pages
+    from shared.models.install import missing
+    from shared.settings import Settings
+
+    selected_pages(wish.options.pages, 1)  # an expression that cannot be read is told now
+    folder = Settings().engines.models
+    if missing(folder):
+        from docfleet.cli.console import console
+        from docfleet.cli.display import install_models
+
+        install_models(folder, console(stderr=True))
+    try:
+        with EmbeddedFleet(
+            replicas=wish.replicas, overrides=wish.overrides, processes=processes, logs=wish.logs
+        ) as fleet:
+            return _follow(wish, fleet)
+    except FleetFailed as error:
+        raise fail(str(error)) from None
+
+
+def _follow(wish: Wish, fleet: EmbeddedFleet) -> int:
+    """Feed a fleet and show what happens. Imports what it needs only now, while the services start."""
+    from docfleet.cli.console import console
+    from docfleet.cli.display import Display, total
+    from docfleet.client import Client
     from docfleet.outcomes import exit_code
     from docfleet.parsing import Run
-    from shared.contracts.options import selected_pages
-    from shared.settings import Settings
 
     screen = console()
     outcomes: list[Outcome] = []
-    selected_pages(wish.options.pages, 1)  # an expression that cannot be read is told now
-    install_models(Settings().engines.models, console(stderr=True))
     password = wish.password_file.read_text().rstrip("\r\n") if wish.password_file else None
-    try:
-        with (
-            EmbeddedFleet(
-                replicas=wish.replicas, overrides=wish.overrides, processes=processes, logs=wish.logs
-            ) as fleet,
-            Client(fleet.settings) as client,
-            Run(client, wish.inputs, wish.out, options=wish.options, draw=wish.draw, password=password) as run,
-            Display(screen, len(wish.inputs), wish.out) as display,
-        ):
-            shown = 0.0
-            while not run.done:
-                for outcome in run.step():
-                    outcomes.append(outcome)
-                    display.finished(outcome)
-                for line in fleet.check():
-                    display.tell(line)
-                if time.monotonic() - shown >= SHOW_EVERY_S:
-                    display.show(run.tracker.counts())
-                    shown = time.monotonic()
-    except FleetFailed as error:
-        raise fail(str(error)) from None
+    with (
+        Client(fleet.settings) as client,
+        Run(client, wish.inputs, wish.out, options=wish.options, draw=wish.draw, password=password) as run,
+        Display(screen, len(wish.inputs), wish.out) as display,
+    ):
+        shown = 0.0
+        while not run.done:
+            for outcome in run.step():
+                outcomes.append(outcome)
+                display.finished(outcome)
+            for line in fleet.check():
+                display.tell(line)
+            if time.monotonic() - shown >= SHOW_EVERY_S:
+                display.show(run.tracker.counts())
+                shown = time.monotonic()
     if len(outcomes) > 1:
         screen.print(total(outcomes, time.monotonic() - wish.started, wish.out))
     if wish.timings:
