@@ -1,0 +1,86 @@
+"""The program of the document child: opens hostile bytes, keeps the last few documents open, imports no engine."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from shared.children.block import Block
+from shared.contracts.errors import DocfleetError, ErrorCode
+from shared.documents import sniff
+from shared.documents.images import ImageFileOpened, decode_jpeg
+from shared.documents.limits import check_bytes
+from shared.documents.page import DecodeCall, InspectCall, Inspected, PageAnswer, PageCall, Picture
+from shared.settings import Limits
+
+KEEP_OPEN = 4
+"""Documents: pages of one document tend to come together, those of a handful interleave."""
+
+
+class Opened(Protocol):
+    """A document of any kind."""
+
+    def inspect(self) -> Inspected: ...
+
+    def open_page(self, call: PageCall) -> tuple[PageAnswer, list[Block]]: ...
+
+    def close(self) -> None: ...
+
+
+class DocumentChild:
+    """The calls of `Documents`, on this side of the process border. One at a time."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._open: OrderedDict[tuple[object, ...], Opened] = OrderedDict()
+
+    def inspect(self, argument: InspectCall, blocks: list[Block]) -> tuple[Inspected, list[Block]]:
+        path = Path(argument.path)
+        _check_readable(path)
+        check_bytes(path.stat().st_size, self._limits)
+        mime_type = sniff.mime_type_of(path, argument.filename)
+        return self._document(path, mime_type, argument.password).inspect(), []
+
+    def open_page(self, argument: PageCall, blocks: list[Block]) -> tuple[PageAnswer, list[Block]]:
+        path = Path(argument.path)
+        _check_readable(path)
+        return self._document(path, argument.mime_type, argument.password).open_page(argument)
+
+    def decode(self, argument: DecodeCall, blocks: list[Block]) -> tuple[Picture, list[Block]]:
+        image = decode_jpeg(blocks[0].view(), self._limits)
+        return Picture(width=image.width, height=image.height), [Block.of(np.asarray(image))]
+
+    def _document(self, path: Path, mime_type: str, password: str | None) -> Opened:
+        status = path.stat()
+        # The file, not its name: a path may be used again for another document.
+        key = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size, mime_type, password)
+        document = self._open.pop(key, None)
+        if document is None:
+            while len(self._open) >= KEEP_OPEN:
+                self._open.popitem(last=False)[1].close()
+            document = self._opened(path, mime_type, password)
+        self._open[key] = document
+        return document
+
+    def _opened(self, path: Path, mime_type: str, password: str | None) -> Opened:
+        if mime_type == sniff.PDF:
+            from shared.documents.pdf import PdfFile
+
+            return PdfFile(path, password, self._limits)
+        if mime_type in sniff.IMAGES:
+            return ImageFileOpened(path, mime_type, self._limits)
+        raise DocfleetError(ErrorCode.unsupported_type, f"{mime_type!r:.100} cannot be read; export it as PDF")
+
+
+def _check_readable(path: Path) -> None:
+    if not os.access(path, os.R_OK):
+        raise DocfleetError(ErrorCode.source_missing, "the fetched copy of the document is gone; it is fetched again")
+
+
+def create(limits: Limits) -> DocumentChild:
+    """Factory for `shared.children`."""
+    return DocumentChild(limits)

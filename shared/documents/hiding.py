@@ -1,0 +1,136 @@
+"""Which text of a page cannot be seen although it is painted: under something opaque, or in the colour of its ground.
+
+Suspicion comes from the order of painting; it is confirmed by pixels, because a highlighter (blend mode) looks like a cover to
+anybody who only reads the drawing commands, and text that is lost weighs more than text that is kept in vain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pymupdf
+from numpy.typing import NDArray
+
+from shared.documents.marks import Marks
+from shared.documents.page import Hidden
+
+_SAME_COLOUR = 0.05
+"""Greatest difference of a channel (0..1) between text and ground that no eye tells apart."""
+_UNIFORM = 16
+"""Greatest range of grey values (0..255) of an area in which nothing can be read."""
+_PIXELS = 4_000_000
+
+Place = tuple[int, int, int]
+"""Where a character stands (origin in half points) and which it is."""
+
+
+def place(character: int, origin: Sequence[float]) -> Place:
+    """Key of a character, equal for the two ways in which MuPDF reports text."""
+    return round(origin[0] * 2), round(origin[1] * 2), character
+
+
+class Hiding:
+    """Answers for one page (rotation 0) whether a character at a place is hidden. Costs nothing where nothing can hide."""
+
+    def __init__(self, page: Any, marks: Marks, light_text: bool) -> None:
+        """`light_text`: some text of the page is so light that it might not show on white."""
+        self._page = page
+        self._marks = marks
+        self._grey: NDArray[np.uint8] | None = None
+        self._scale = 1.0
+        self._hidden: dict[Place, Hidden] = {}
+        self._seen: set[Place] = set()
+        if light_text or len(marks.rects):
+            for span in page.get_texttrace():
+                self._judge(span)
+
+    def why(self, character: int, origin: Sequence[float]) -> Hidden | None:
+        """Why the character is hidden; none where it is seen, also if it is painted twice and seen once."""
+        key = place(character, origin)
+        return None if key in self._seen else self._hidden.get(key)
+
+    def _judge(self, span: dict[str, Any]) -> None:
+        if span["type"] == 3 or not span["chars"]:
+            return
+        reason = self._suspicion(span)
+        if reason is not None and not self._confirmed(span, reason):
+            reason = None
+        for character, _, origin, _ in span["chars"]:
+            key = place(character, origin)
+            if reason is None:
+                self._seen.add(key)
+            else:
+                self._hidden[key] = reason
+
+    def _suspicion(self, span: dict[str, Any]) -> Hidden | None:
+        marks = self._marks
+        box = _ink(span["bbox"])
+        if not len(marks.rects):
+            return "background_colour" if _distance(_rgb(span["color"]), np.ones(3)) <= _SAME_COLOUR else None
+        r = marks.rects
+        touches = (r[:, 0] < box[2]) & (r[:, 2] > box[0]) & (r[:, 1] < box[3]) & (r[:, 3] > box[1])
+        holds = (r[:, 0] <= box[0]) & (r[:, 2] >= box[2]) & (r[:, 1] <= box[1]) & (r[:, 3] >= box[3]) & marks.solid
+        later = marks.sequence > span["seqno"]
+        if bool((holds & later).any()):
+            return "covered"
+        under = np.flatnonzero(touches & ~later)
+        ground = np.ones(3)
+        if len(under):
+            top = under[-1]
+            if not holds[top] or np.isnan(marks.colours[top]).any():
+                return None
+            ground = marks.colours[top]
+        return "background_colour" if _distance(_rgb(span["color"]), ground) <= _SAME_COLOUR else None
+
+    def _confirmed(self, span: dict[str, Any], reason: Hidden) -> bool:
+        box = _ink(span["bbox"])
+        if reason == "covered":
+            later = self._marks.sequence > span["seqno"]
+            r = self._marks.rects
+            holds = (r[:, 0] <= box[0]) & (r[:, 2] >= box[2]) & (r[:, 1] <= box[1]) & (r[:, 3] >= box[3])
+            if bool((holds & later & self._marks.solid & self._marks.is_image).any()):
+                # What an image shows is anything but uniform; it is opaque, and that is all that can be known.
+                return True
+        grey = self._pixels()
+        s = self._scale
+        y0, y1 = max(int(box[1] * s), 0), int(np.ceil(box[3] * s))
+        x0, x1 = max(int(box[0] * s), 0), int(np.ceil(box[2] * s))
+        area = grey[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)]
+        return area.size == 0 or int(area.max()) - int(area.min()) <= _UNIFORM
+
+    def _pixels(self) -> NDArray[np.uint8]:
+        if self._grey is None:
+            rect = self._page.rect
+            self._scale = min(2.0, (_PIXELS / max(rect.width * rect.height, 1.0)) ** 0.5)
+            drawn = self._page.get_pixmap(
+                matrix=pymupdf.Matrix(self._scale, self._scale), colorspace=pymupdf.csGRAY, alpha=False, annots=False
+            )
+            self._grey = (
+                np.frombuffer(drawn.samples, dtype=np.uint8).reshape(drawn.h, drawn.stride)[:, : drawn.w].copy()
+            )
+        return self._grey
+
+
+def _ink(box: Sequence[float]) -> tuple[float, float, float, float]:
+    """The middle of a text box, where the letters are; neighbours and rules touch its edges."""
+    x0, y0, x1, y1 = box
+    dx, dy = min((x1 - x0) * 0.05, 1.0), (y1 - y0) * 0.25
+    return x0 + dx, y0 + dy, x1 - dx, y1 - dy
+
+
+def _rgb(colour: Sequence[float] | None) -> NDArray[np.float64]:
+    """A colour of 1, 3 or 4 components as RGB; CMYK by the plain formula, near enough to compare."""
+    if not colour:
+        return np.zeros(3)
+    if len(colour) == 1:
+        return np.full(3, colour[0])
+    if len(colour) == 4:
+        c, m, y, k = colour
+        return np.array([(1 - c) * (1 - k), (1 - m) * (1 - k), (1 - y) * (1 - k)])
+    return np.array(colour[:3])
+
+
+def _distance(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    return float(np.abs(one - other).max())

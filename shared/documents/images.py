@@ -1,0 +1,238 @@
+"""Image files through Pillow: PNG, JPEG, TIFF with all its frames, and what else `sniff.IMAGES` lists. Document child only.
+
+A page is a frame as it is to be seen: EXIF orientation applied, pixels square, transparency on the ground that makes it legible.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageFile, ImageOps, UnidentifiedImageError
+
+from shared.children.block import Block
+from shared.contracts.document import Warning
+from shared.contracts.errors import DocfleetError, ErrorCode
+from shared.contracts.layout import PageGeometry
+from shared.documents import sniff
+from shared.documents.limits import check_pages, check_pixels, page_scale
+from shared.documents.page import Inspected, OpenedPage, PageAnswer, PageCall
+from shared.documents.pictures import jpeg_of, packed, small_of
+from shared.settings import Limits
+
+_ORIENTATION = 0x0112
+_TURNED = (5, 6, 7, 8)
+"""EXIF orientations that swap width and height."""
+_OBLONG = 1.2
+"""Ratio of resolutions from which pixels are stretched to squares: coarse fax is 204 x 98 dpi."""
+_TRY_PIXELS = 50_000_000
+"""An image up to this size is decoded when it is inspected, so that a broken one is told at once."""
+# The check is ours (limits.max_image_pixels), made on every frame before it is decoded.
+Image.MAX_IMAGE_PIXELS = None
+
+
+class ImageFileOpened:
+    """An open image file."""
+
+    def __init__(self, path: Path, mime_type: str, limits: Limits) -> None:
+        """Raises `corrupt`, `resource_limit`."""
+        self._path = path
+        self._mime_type = mime_type
+        self._limits = limits
+        with _reading(None):
+            self._image = Image.open(path, formats=[sniff.IMAGES[mime_type]])
+        check_pixels(*self._image.size, limits)
+
+    def close(self) -> None:
+        self._image.close()
+
+    def inspect(self) -> Inspected:
+        """Sizes of all frames (of TIFF; of other types the first). Raises `corrupt`, `too_large`, `resource_limit`."""
+        pages: list[PageGeometry] = []
+        warnings: list[Warning] = []
+        while self._seek(len(pages)):
+            check_pages(len(pages) + 1, self._limits)
+            check_pixels(*self._image.size, self._limits, len(pages) + 1)
+            width, height = self._shown_size()
+            pages.append(PageGeometry(width=width, height=height))
+            if self._orientation() not in range(1, 9):
+                warnings.append(_bad_orientation(len(pages)))
+        if len(pages) == 1 and self._image.width * self._image.height <= _TRY_PIXELS:
+            self._seek(0)
+            _, repaired = self._decoded(1)
+            warnings += repaired
+        return Inspected(mime_type=self._mime_type, unit="px", pages=pages, warnings=warnings)
+
+    def open_page(self, call: PageCall) -> tuple[PageAnswer, list[Block]]:
+        """A frame and its pictures. Raises `corrupt`, `resource_limit`."""
+        if not self._seek(call.page_no - 1):
+            raise DocfleetError(ErrorCode.corrupt, f"there is no frame {call.page_no}", page_no=call.page_no)
+        check_pixels(*self._image.size, self._limits, call.page_no)
+        width, height = self._shown_size()
+        page = OpenedPage(
+            page_no=call.page_no,
+            width=width,
+            height=height,
+            unit="px",
+            dpi=self._dpi(),
+            image_coverage=1.0,
+            full_page_image=True,
+            image_boxes=[[0.0, 0.0, float(width), float(height)]],
+        )
+        if call.picture == "none" and not call.layout_picture:
+            return packed(page, small=None, full=None, jpeg=None)
+        scale, scaled = page_scale(width, height, 1.0, self._limits)
+        size = (max(1, round(width * scale)), max(1, round(height * scale)))
+        plain = self._mime_type == "image/jpeg" and not scaled and self._orientation() in (0, 1)
+        plain = plain and self._image.mode in ("L", "RGB") and self._image.size == size
+        image, warnings = self._decoded(call.page_no, size if scaled else None)
+        if image.size != size:
+            image = image.resize(size, Image.Resampling.BILINEAR, reducing_gap=2.0)
+        if scaled:
+            message = "the image is larger than limits.max_page_pixels; its picture was made smaller"
+            warnings.append(Warning(code="render_scaled", message=message, page_no=call.page_no))
+        page = msgspec.structs.replace(page, scale=image.width / width, warnings=warnings)
+        full = None if call.picture == "none" else image
+        jpeg = None
+        if full is not None and call.jpeg:
+            jpeg = self._path.read_bytes() if plain and not warnings else jpeg_of(full)
+        return packed(page, small=small_of(image) if call.layout_picture else None, full=full, jpeg=jpeg)
+
+    def _seek(self, frame: int) -> bool:
+        if frame < 0 or (frame > 0 and self._mime_type != "image/tiff"):
+            return False
+        with _reading(frame + 1):
+            try:
+                self._image.seek(frame)
+            except EOFError:
+                return False
+        return True
+
+    def _orientation(self) -> int:
+        if self._mime_type == "image/tiff":
+            return 1  # Pillow turns TIFF frames itself, and says their size as turned.
+        with contextlib.suppress(Exception):
+            return int(self._image.getexif().get(_ORIENTATION, 1))
+        return 1
+
+    def _dpi(self) -> float | None:
+        x, y = self._resolutions()
+        return round(max(x, y), 1) if min(x, y) >= 50 and max(x, y) <= 4800 else None
+
+    def _resolutions(self) -> tuple[float, float]:
+        with contextlib.suppress(TypeError, ValueError, ZeroDivisionError):
+            x, y = self._image.info.get("dpi", (0, 0))
+            return float(x), float(y)
+        return 0.0, 0.0
+
+    def _shown_size(self) -> tuple[int, int]:
+        width, height = self._image.size
+        x, y = self._resolutions()
+        if min(x, y) > 20 and _OBLONG <= max(x, y) / min(x, y) <= 5:
+            width, height = (round(width * y / x), height) if y > x else (width, round(height * x / y))
+        return (height, width) if self._orientation() in _TURNED else (width, height)
+
+    def _decoded(self, page_no: int, size: tuple[int, int] | None = None) -> tuple[Image.Image, list[Warning]]:
+        """The frame as RGB, turned as EXIF says; a JPEG is decoded no larger than `size` needs."""
+        orientation = self._orientation()
+        warnings = [] if orientation in range(1, 9) else [_bad_orientation(page_no)]
+        with _reading(page_no):
+            image: Image.Image = self._image
+            if size is not None and self._mime_type == "image/jpeg":
+                # A second view of the file, because a draft changes what an image says of its size.
+                image = Image.open(self._path, formats=["JPEG"])
+                image.draft(image.mode, (max(size), max(size)))
+            try:
+                image.load()
+            except OSError as error:
+                if "truncated" not in str(error):
+                    raise
+                image = self._load_what_there_is()
+                message = "the image file ends too early; its last part is missing"
+                warnings.append(Warning(code="repaired", message=message, page_no=page_no))
+            turned = ImageOps.exif_transpose(image) if orientation in range(2, 9) else image
+            return rgb_of(turned), warnings
+
+    def _load_what_there_is(self) -> Image.Image:
+        image = Image.open(self._path, formats=[sniff.IMAGES[self._mime_type]])
+        image.seek(self._image.tell())
+        ImageFile.LOAD_TRUNCATED_IMAGES = True
+        try:
+            image.load()
+        finally:
+            ImageFile.LOAD_TRUNCATED_IMAGES = False
+        return image
+
+
+def rgb_of(image: Image.Image) -> Image.Image:
+    """Any mode as RGB of 8 bits a channel."""
+    if image.mode == "RGB":
+        return image
+    if image.mode == "F" or image.mode.startswith("I"):
+        return Image.fromarray(_eight_bits(np.asarray(image))).convert("RGB")
+    if "A" in image.getbands() or "transparency" in image.info:
+        return _on_legible_ground(image.convert("RGBA"))
+    return image.convert("RGB")
+
+
+def _eight_bits(values: NDArray[Any]) -> NDArray[np.uint8]:
+    """Grey values of more bits as 8: 16 bits by their upper half, others by their range."""
+    if values.dtype == np.uint16 or (values.size and 255 < values.max() <= 65_535 and values.min() >= 0):
+        return (values.astype(np.uint32) >> 8).astype(np.uint8)
+    finite = np.nan_to_num(values.astype(np.float64))
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    if low >= 0 and 1 < high <= 255:
+        return finite.astype(np.uint8)
+    return ((finite - low) / max(high - low, 1e-9) * 255).astype(np.uint8)
+
+
+def _on_legible_ground(image: Image.Image) -> Image.Image:
+    """Transparent pixels become white, or black where what is opaque is itself nearly white."""
+    alpha = np.asarray(image.getchannel("A"))
+    opaque = alpha > 127
+    ground = 255
+    if opaque.any() and not opaque.all():
+        ink = np.asarray(image.convert("L"))[opaque]
+        ground = 0 if float(ink.mean()) > 200 else 255
+    flat = Image.new("RGBA", image.size, (ground, ground, ground, 255))
+    flat.alpha_composite(image)
+    return flat.convert("RGB")
+
+
+def decode_jpeg(data: memoryview, limits: Limits) -> Image.Image:
+    """A stored page picture as RGB, as it is: an orientation in it was obeyed when it was stored. Raises `corrupt`, `resource_limit`."""
+    with _reading(None):
+        image = Image.open(io.BytesIO(data), formats=["JPEG"])
+        check_pixels(*image.size, limits)
+        return image.convert("RGB")
+
+
+def _bad_orientation(page_no: int) -> Warning:
+    return Warning(
+        code="exif_orientation", message="the EXIF orientation is none that exists; taken as upright", page_no=page_no
+    )
+
+
+@contextlib.contextmanager
+def _reading(page_no: int | None) -> Iterator[None]:
+    """Pillow's many ways to say that a file is broken, as `corrupt`."""
+    try:
+        yield
+    except Image.DecompressionBombError as error:
+        raise DocfleetError(
+            ErrorCode.resource_limit, "the image is too large to be decoded", page_no=page_no
+        ) from error
+    except UnidentifiedImageError as error:
+        raise DocfleetError(
+            ErrorCode.corrupt, "the image cannot be identified by its content", page_no=page_no
+        ) from error
+    except (OSError, SyntaxError, ValueError, EOFError, IndexError, KeyError, TypeError, OverflowError) as error:
+        raise DocfleetError(
+            ErrorCode.corrupt, f"the image cannot be read: {type(error).__name__}: {error!s:.100}", page_no=page_no
+        ) from error

@@ -1,0 +1,241 @@
+"""PDF files through MuPDF: open, look at all pages, open one of them. Runs in the document child only.
+
+PyMuPDF is imported by nothing else, because its import takes 0.7 s of CPU that a child which only sees images can save.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pymupdf
+from pymupdf import mupdf
+
+from shared.children.block import Block
+from shared.contracts.document import OutlineEntry, Warning, rounded
+from shared.contracts.errors import DocfleetError, ErrorCode
+from shared.contracts.layout import PageGeometry
+from shared.documents import sniff
+from shared.documents.frame import Frame
+from shared.documents.limits import check_pages
+from shared.documents.marks import Marks, quiet
+from shared.documents.page import Annotation, Inspected, OpenedPage, PageAnswer, PageCall
+from shared.documents.pictures import SMALL_SIDE, packed, small_of
+from shared.documents.raster import draw, render
+from shared.documents.text import native_lines
+from shared.settings import Limits
+
+_FULL_PAGE = 0.9
+"""Image coverage from which a page counts as one picture; scanners leave a margin."""
+_SEEN_IMAGE = 0.02
+"""Image coverage from which a page may show text that it does not say."""
+_MAX_OUTLINE = 10_000
+_MAX_ANNOTATIONS = 2_000
+_LETTER = PageGeometry(width=612.0, height=792.0)
+"""Geometry of a page that cannot be opened, as PDF readers assume it."""
+quiet()
+
+
+class PdfFile:
+    """An open PDF."""
+
+    def __init__(self, path: Path, password: str | None, limits: Limits) -> None:
+        """Raises `encrypted`, `corrupt`, `too_large`, `MemoryError`."""
+        self._limits = limits
+        with _reading(None):
+            self._document: Any = pymupdf.open(str(path), filetype="pdf")
+            self._unlock(password)
+            count = self._document.page_count
+        if count == 0:
+            raise DocfleetError(ErrorCode.corrupt, "the PDF has no page that can be found")
+        check_pages(count, limits)
+
+    def close(self) -> None:
+        self._document.close()
+
+    def inspect(self) -> Inspected:
+        """Geometry of all pages and the outline. Raises `corrupt` when no page can be opened, `MemoryError`."""
+        pages: list[PageGeometry] = []
+        broken = 0
+        for number in range(self._document.page_count):
+            try:
+                with _reading(number + 1):
+                    frame, _ = self._open(number)
+                pages.append(PageGeometry(width=frame.width, height=frame.height, rotation=frame.rotation))
+            except DocfleetError:
+                # The page is listed all the same; opening it gives its own error.
+                broken += 1
+                pages.append(_LETTER)
+        if broken == len(pages):
+            raise DocfleetError(ErrorCode.corrupt, "no page of the PDF can be opened")
+        return Inspected(
+            mime_type=sniff.PDF, unit="pt", pages=pages, outline=self._outline(), warnings=self._warnings()
+        )
+
+    def open_page(self, call: PageCall) -> tuple[PageAnswer, list[Block]]:
+        """Text, marks and pictures of a page. Raises `corrupt`, `resource_limit`, `MemoryError`."""
+        if not 1 <= call.page_no <= self._document.page_count:
+            raise DocfleetError(ErrorCode.corrupt, f"there is no page {call.page_no}", page_no=call.page_no)
+        with _reading(call.page_no):
+            frame, page = self._open(call.page_no - 1)
+            opened, marks = self._look(page, frame, call.page_no)
+            drawn = None
+            if call.picture == "always" or (call.picture == "auto" and shows_more_than_it_says(opened)):
+                drawn = draw(page, frame, marks, call.dpi, self._limits)
+            small = None
+            if call.layout_picture:
+                scale = SMALL_SIDE / max(frame.width, frame.height)
+                small = small_of(drawn.image) if drawn else render(page, scale)
+        if drawn is not None:
+            scaled = Warning(
+                code="render_scaled",
+                message="the page is larger than limits.max_page_pixels; its picture was made smaller",
+                page_no=call.page_no,
+            )
+            changes: dict[str, Any] = {"scale": drawn.scale, "dpi": rounded(drawn.scale * 72.0)}
+            if drawn.scaled:
+                changes["warnings"] = [*opened.warnings, scaled]
+            opened = _replaced(opened, changes)
+        jpeg = drawn.jpeg() if drawn is not None and call.jpeg else None
+        return packed(opened, small=small, full=drawn.image if drawn else None, jpeg=jpeg)
+
+    def _unlock(self, password: str | None) -> None:
+        if not self._document.needs_pass:
+            return
+        if password is None:
+            raise DocfleetError(
+                ErrorCode.encrypted, "the PDF needs a password; name its secret in options.password_ref"
+            )
+        if not self._document.authenticate(password):
+            raise DocfleetError(
+                ErrorCode.encrypted, "the password that options.password_ref names does not open the PDF"
+            )
+
+    def _open(self, number: int) -> tuple[Frame, Any]:
+        page = self._document.load_page(number)
+        rect, rotation = page.rect, page.rotation % 360
+        size = (rect.height, rect.width) if rotation in (90, 270) else (rect.width, rect.height)
+        return Frame(*size, rotation), page
+
+    def _look(self, page: Any, frame: Frame, page_no: int) -> tuple[OpenedPage, Marks]:
+        turned = frame.rotation != 0
+        if turned:
+            page.set_rotation(0)
+        try:
+            marks = Marks(page, *frame.unrotated)
+            lines = native_lines(page, frame, marks, self._limits, page_no)
+            annotations = list(_annotations(page, frame))
+        finally:
+            if turned:
+                page.set_rotation(frame.rotation)
+        coverage = marks.image_coverage
+        drawn = marks.drawn_coverage
+        seen = any(line.visible for line in lines) or bool(annotations)
+        opened = OpenedPage(
+            page_no=page_no,
+            width=frame.width,
+            height=frame.height,
+            unit="pt",
+            rotation=frame.rotation,
+            lines=lines,
+            image_coverage=coverage,
+            full_page_image=coverage >= _FULL_PAGE,
+            drawn_coverage=drawn,
+            blank=not seen and (marks.nothing or (not marks.images and drawn == 0.0)),
+            rules=marks.rules(frame),
+            image_boxes=marks.image_boxes(frame),
+            annotations=annotations,
+        )
+        return opened, marks
+
+    def _outline(self) -> list[OutlineEntry]:
+        with contextlib.suppress(DocfleetError), _reading(None):
+            entries = self._document.get_toc(simple=True)[:_MAX_OUTLINE]
+            return [
+                OutlineEntry(level=level, title=_storable(title), page_no=page_no if page_no > 0 else None)
+                for level, title, page_no in entries
+            ]
+        return []
+
+    def _warnings(self) -> list[Warning]:
+        if not self._document.is_repaired:
+            return []
+        message = "the PDF's structure is damaged and was rebuilt; parts may be missing"
+        return [Warning(code="repaired", message=message)]
+
+
+def shows_more_than_it_says(page: OpenedPage) -> bool:
+    """Whether a page may show text that its own does not give: pictures, letters drawn as shapes, fonts without Unicode."""
+    if page.blank:
+        return False
+    if page.image_coverage >= _SEEN_IMAGE or any(line.visible and line.bad_unicode for line in page.lines):
+        return True
+    return not any(line.visible for line in page.lines)
+
+
+def _annotations(page: Any, frame: Frame) -> Iterator[Annotation]:
+    for number, annotation in enumerate(page.annots()):
+        if number >= _MAX_ANNOTATIONS:
+            return
+        subtype = annotation.type[1]
+        if subtype == "Popup":
+            continue
+        text = annotation.info.get("content") or annotation.get_text("text")
+        yield Annotation(
+            bbox=frame.clipped(frame.box(annotation.rect)),
+            kind="annotation",
+            subtype=subtype,
+            text=_storable(text.strip()),
+        )
+    for number, widget in enumerate(page.widgets()):
+        if number >= _MAX_ANNOTATIONS:
+            return
+        value = widget.field_value
+        tickable = widget.field_type in (pymupdf.PDF_WIDGET_TYPE_CHECKBOX, pymupdf.PDF_WIDGET_TYPE_RADIOBUTTON)
+        checked = (value not in (None, False, "", "Off")) if tickable else None
+        yield Annotation(
+            bbox=frame.clipped(frame.box(widget.rect)),
+            kind="widget",
+            subtype=widget.field_type_string or "Unknown",
+            text="" if tickable or value is None else _storable(str(value)),
+            name=_storable(widget.field_name or ""),
+            checked=checked,
+        )
+
+
+def _replaced(page: OpenedPage, changes: dict[str, Any]) -> OpenedPage:
+    fields = {name: getattr(page, name) for name in page.__struct_fields__}
+    return OpenedPage(**{**fields, **changes})
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+@contextlib.contextmanager
+def _reading(page_no: int | None) -> Iterator[None]:
+    """What the library raises about a file is the file's fault and becomes `corrupt`; what we raise stays what it is."""
+    try:
+        yield
+    except (DocfleetError, MemoryError):
+        raise
+    except Exception as error:
+        if not _from_library(error):
+            raise
+        words = str(error)
+        if isinstance(error, mupdf.FzErrorSystem) and "alloc" in words:
+            raise MemoryError from error
+        raise DocfleetError(
+            ErrorCode.corrupt, f"the PDF cannot be read: {type(error).__name__}: {words[:120]}", page_no=page_no
+        ) from error
+
+
+def _from_library(error: Exception) -> bool:
+    if isinstance(error, mupdf.FzErrorBase):
+        return True
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return at is not None and Path(at.tb_frame.f_code.co_filename).parent.name == "pymupdf"

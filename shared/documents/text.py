@@ -1,0 +1,156 @@
+"""A page's own text, as lines with font facts, what can be seen apart from what cannot."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import pymupdf
+from pymupdf import mupdf
+
+from shared.contracts.document import rounded
+from shared.documents.frame import Frame
+from shared.documents.hiding import Hiding
+from shared.documents.limits import check_characters
+from shared.documents.marks import Marks
+from shared.documents.page import Hidden, NativeLine
+from shared.settings import Limits
+
+_FLAGS = mupdf.FZ_STEXT_PRESERVE_WHITESPACE | mupdf.FZ_STEXT_USE_CID_FOR_UNKNOWN_UNICODE
+"""Ligatures come as letters; a character the font has no Unicode for comes as its number in the font, and is marked as such."""
+_PAINTED = mupdf.FZ_STEXT_FILLED | mupdf.FZ_STEXT_STROKED | mupdf.FZ_STEXT_CLIPPED
+_NO_UNICODE = mupdf.FZ_STEXT_UNICODE_IS_CID | mupdf.FZ_STEXT_UNICODE_IS_GID
+_MIN_ALPHA = 13
+"""Of 255: fainter text is not seen."""
+_MIN_SIZE = 1.0
+"""Points as displayed: smaller text is not read by anybody."""
+_LIGHT = 0xD0
+"""A text colour whose channels are all above this might not show on white."""
+_BAD_SHARE = 0.2
+"""Share of a line's characters without meaning from which the line is not to be trusted; a single odd bullet is no reason."""
+
+
+def native_lines(page: Any, frame: Frame, marks: Marks, limits: Limits, page_no: int) -> list[NativeLine]:
+    """Lines of the contents of a `pymupdf.Page` (rotation 0) in the order of the file, without its annotations.
+
+    Raises `resource_limit` beyond `limits.max_page_characters`, and what MuPDF raises.
+    """
+    text = _structured_text(page)
+    check_characters(len(text.extractText()), limits, page_no)
+    lines = [line for block in text.extractRAWDICT()["blocks"] if block["type"] == 0 for line in block["lines"]]
+    light = any(_is_light(span["color"]) for line in lines for span in line["spans"])
+    hiding = Hiding(page, marks, light)
+    found: list[NativeLine] = []
+    for line in lines:
+        spans = [(span, _why_hidden(span, frame, hiding)) for span in line["spans"] if span["chars"]]
+        for reason, part in groupby(spans, key=lambda pair: pair[1]):
+            if (made := _line([span for span, _ in part], line, reason, frame)) is not None:
+                found.append(made)
+    return found
+
+
+def _structured_text(page: Any) -> Any:
+    # An infinite box keeps text that lies off the page; PyMuPDF's own way would drop it, and would mix in annotations.
+    text = mupdf.FzStextPage(mupdf.FzRect(mupdf.FzRect.Fixed_INFINITE))
+    device = mupdf.fz_new_stext_device(text, mupdf.FzStextOptions(_FLAGS))
+    mupdf.fz_run_page_contents(pymupdf._as_fz_page(page), device, mupdf.FzMatrix(), mupdf.FzCookie())
+    mupdf.fz_close_device(device)
+    return pymupdf.TextPage(text)
+
+
+def _why_hidden(span: dict[str, Any], frame: Frame, hiding: Hiding) -> Hidden | None:
+    if not span["char_flags"] & _PAINTED:
+        return "render_mode"
+    if span["alpha"] < _MIN_ALPHA:
+        return "transparent"
+    if 0 < span["size"] < _MIN_SIZE:
+        return "tiny"
+    x0, y0, x1, y1 = frame.box(span["bbox"])
+    if not (0 <= (x0 + x1) / 2 <= frame.width and 0 <= (y0 + y1) / 2 <= frame.height):
+        return "outside"
+    inked = next((char for char in span["chars"] if not char["c"].isspace()), None)
+    return hiding.why(ord(inked["c"]), inked["origin"]) if inked else None
+
+
+def _line(
+    spans: Sequence[dict[str, Any]], line: dict[str, Any], reason: Hidden | None, frame: Frame
+) -> NativeLine | None:
+    chars = [(char, span) for span in spans for char in span["chars"]]
+    while chars and _is_blank(chars[0][0]["c"]):
+        chars.pop(0)
+    while chars and _is_blank(chars[-1][0]["c"]):
+        chars.pop()
+    if not chars:
+        return None
+    inked = [(char, span) for char, span in chars if not _is_blank(char["c"])]
+    box = frame.box(_union(char["bbox"] for char, _ in inked))
+    main = _most_common(inked)
+    name = main["font"].rpartition("+")[2]
+    flags = main["flags"]
+    bad = sum(1 for char, span in inked if span["char_flags"] & _NO_UNICODE or _is_meaningless(char["c"]))
+    return NativeLine(
+        bbox=box if reason == "outside" else frame.clipped(box),
+        text="".join(_clean(char["c"]) for char, _ in chars),
+        font_name=name,
+        font_size=rounded(main["size"]),
+        bold=bool(flags & pymupdf.TEXT_FONT_BOLD)
+        or bool(main["char_flags"] & mupdf.FZ_STEXT_BOLD)
+        or _says(name, _BOLD),
+        italic=bool(flags & pymupdf.TEXT_FONT_ITALIC) or _says(name, _ITALIC),
+        monospace=bool(flags & pymupdf.TEXT_FONT_MONOSPACED) or _says(name, _MONOSPACE),
+        superscript=all(span["flags"] & pymupdf.TEXT_FONT_SUPERSCRIPT for _, span in inked),
+        vertical=line["wmode"] == 1,
+        angle=0.0 if line["wmode"] == 1 else frame.angle(line["dir"]),
+        color=f"#{main['color']:06x}",
+        visible=reason is None,
+        hidden=reason,
+        bad_unicode=bad > 0 and bad >= _BAD_SHARE * len(inked),
+    )
+
+
+_BOLD = ("bold", "black", "heavy", "demi")
+_ITALIC = ("italic", "oblique")
+_MONOSPACE = ("mono", "courier", "consolas", "menlo", "typewriter", "cmtt")
+
+
+def _says(name: str, words: Sequence[str]) -> bool:
+    lower = name.lower()
+    return any(word in lower for word in words)
+
+
+def _most_common(inked: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, Any]:
+    counts: Counter[tuple[Any, ...]] = Counter()
+    first: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for _, span in inked:
+        key = (span["font"], round(span["size"], 1), span["flags"], span["color"])
+        counts[key] += 1
+        first.setdefault(key, span)
+    return first[counts.most_common(1)[0][0]]
+
+
+def _union(boxes: Iterator[Sequence[float]]) -> tuple[float, float, float, float]:
+    columns = list(zip(*boxes, strict=True))
+    return min(columns[0]), min(columns[1]), max(columns[2]), max(columns[3])
+
+
+def _is_light(colour: int) -> bool:
+    return min(colour >> 16 & 255, colour >> 8 & 255, colour & 255) > _LIGHT
+
+
+def _is_blank(character: str) -> bool:
+    return character.isspace() or character in "\0\u200b\ufeff"
+
+
+def _is_meaningless(character: str) -> bool:
+    """Replacement, private use, control and unassigned characters, and halves of surrogate pairs."""
+    return character == "\ufffd" or unicodedata.category(character) in ("Co", "Cc", "Cs", "Cn")
+
+
+def _clean(character: str) -> str:
+    """A character that can be stored: blanks as a blank, controls and broken surrogates as U+FFFD."""
+    if character.isspace():
+        return "\u3000" if character == "\u3000" else " "
+    return "\ufffd" if unicodedata.category(character) in ("Cc", "Cs") else character
