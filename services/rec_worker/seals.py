@@ -34,5 +34,9 @@ class Unrolled(NamedTuple):
 
 
 def lines_of(seals: Seals, picture: Pixels) -> list[Unrolled]:
-    """The lines of a seal (RGB, cropped to it with a little margin): the ring first, then what stands inside, top to bottom."""
-    return [Unrolled(line.polygon, LineCrop(line.picture, (0, 2))) for line in seals.lines(picture)]
+    """The lines of a seal (RGB, cropped to it with a little margin), by the height of their middles.
+
+    That is how they are read: the name along the upper ring, what stands inside, the number along the lower ring.
+    """
+    found = sorted(seals.lines(picture), key=lambda line: float(line.polygon[:, 1].mean()))
+    return [Unrolled(line.polygon, LineCrop(line.picture, (0, 2))) for line in found]
