@@ -104,11 +104,10 @@ def _gutter(indices: list[int], items: Sequence[Item], line: float) -> _Gutter |
     best: _Gutter | None = None
     for edge in sorted({round(items[i].box[2], 1) for i in indices}):
         left = [i for i in indices if items[i].box[2] <= edge + 0.05]
-        right = [i for i in indices if items[i].box[0] > edge]
+        # What begins inside the strip (a page number below it) is taken to cross it.
+        right = [i for i in indices if items[i].box[0] >= edge + MIN_GUTTER * line]
         if not right:
             break
-        if min(items[i].box[0] for i in right) - edge < MIN_GUTTER * line:
-            continue
         gain = common_length(_heights(left, items), _heights(right, items))
         if gain < 0.5 * line:
             continue

@@ -63,6 +63,12 @@ def test_single_lines_in_two_columns_at_the_pitch_of_set_text_are_columns() -> N
     assert ordered([*left, *right]) == [*names(left), *names(right)]
 
 
+def test_a_page_number_in_the_gutter_does_not_close_it() -> None:
+    left, right = column("l", 72, 301, 90, [6, 8]), column("r", 311, 540, 90, [9, 5])
+    number = paragraph("n", 303, 400, 308, 1)
+    assert ordered([*left, *right, number]) == [*names(left), *names(right), "n"]
+
+
 def test_three_columns_with_a_figure_over_two_of_them() -> None:
     a = column("a", 50, 200, 60, [10, 12, 14])
     b_above = column("b", 220, 370, 60, [8])

@@ -21,7 +21,7 @@ from services.assembler.join.work import compose_task, layout_task
 from shared.contracts import ids
 from shared.contracts import records as r
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
-from shared.contracts.options import page_ranges
+from shared.contracts.options import page_ranges, selected_pages
 
 FAILURE = DocfleetError(ErrorCode.crashed, "the page crashed its reader").info(Phase.rec)
 
@@ -146,3 +146,13 @@ def cached(document_id: str = "d", generation: int = 0) -> r.DocumentCached:
         markdown=None,
         totals=r.Totals(),
     )
+
+
+def expression(pages: str) -> set[int]:
+    """The page numbers of an expression; none of an empty one."""
+    return set(selected_pages(pages, 99)) if pages else set()
+
+
+def pages_of(event: r.DocumentOpened) -> list[int]:
+    """The selected page numbers of a document."""
+    return selected_pages(event.selected, event.pages_total) if event.selected else []
