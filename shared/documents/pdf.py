@@ -45,8 +45,7 @@ class PdfFile:
         """Raises `encrypted`, `corrupt`, `too_large`, `MemoryError`."""
         self._limits = limits
         with _reading(None):
-            self._document: Any = pymupdf.open(str(path), filetype="pdf")
-            self._unlock(password)
+            self._document = _opened(path, password)
             count = self._document.page_count
         if count == 0:
             raise DocfleetError(ErrorCode.corrupt, "the PDF has no page that can be found")
@@ -101,18 +100,6 @@ class PdfFile:
         jpeg = drawn.jpeg() if drawn is not None and call.jpeg else None
         return packed(opened, small=small, full=drawn.image if drawn else None, jpeg=jpeg)
 
-    def _unlock(self, password: str | None) -> None:
-        if not self._document.needs_pass:
-            return
-        if password is None:
-            raise DocfleetError(
-                ErrorCode.encrypted, "the PDF needs a password; name its secret in options.password_ref"
-            )
-        if not self._document.authenticate(password):
-            raise DocfleetError(
-                ErrorCode.encrypted, "the password that options.password_ref names does not open the PDF"
-            )
-
     def _open(self, number: int) -> tuple[Frame, Any]:
         page = self._document.load_page(number)
         rect, rotation = page.rect, page.rotation % 360
@@ -164,6 +151,20 @@ class PdfFile:
             return []
         message = "the PDF's structure is damaged and was rebuilt; parts may be missing"
         return [Warning(code="repaired", message=message)]
+
+
+def _opened(path: Path, password: str | None) -> Any:
+    document = pymupdf.open(str(path), filetype="pdf")
+    if document.needs_pass:
+        if password is None:
+            raise DocfleetError(
+                ErrorCode.encrypted, "the PDF needs a password; name its secret in options.password_ref"
+            )
+        if not document.authenticate(password):
+            raise DocfleetError(
+                ErrorCode.encrypted, "the password that options.password_ref names does not open the PDF"
+            )
+    return document
 
 
 def shows_more_than_it_says(page: OpenedPage) -> bool:

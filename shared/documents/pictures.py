@@ -13,6 +13,8 @@ from shared.documents.page import OpenedPage, PageAnswer, Picture
 SMALL_SIDE = 800
 """Pixels of the long side of the layout picture; the layout network takes 800 x 608."""
 JPEG_QUALITY = 90
+_COLOURLESS = 6
+"""Greatest difference of a grey pixel's channels (0..255): what JPEG and colour profiles leave of grey."""
 
 
 def small_of(image: Image.Image) -> Image.Image:
@@ -21,14 +23,27 @@ def small_of(image: Image.Image) -> Image.Image:
     if factor >= 1:
         return image
     size = (max(1, round(image.width * factor)), max(1, round(image.height * factor)))
-    return image.resize(size, Image.Resampling.BILINEAR, reducing_gap=2.0)
+    return image.resize(size, Image.Resampling.BILINEAR, reducing_gap=1.1)
 
 
 def jpeg_of(image: Image.Image) -> bytes:
-    """JPEG bytes with colours at full resolution, because red seals on black text are to be told apart later."""
+    """JPEG bytes: colours at full resolution, because red seals on black text are to be told apart later; grey pictures as grey.
+
+    Grey costs a third of the time to encode and less to decode, and most scans are.
+    """
     out = io.BytesIO()
+    if is_grey(image):
+        image = image.convert("L")
     image.save(out, "JPEG", quality=JPEG_QUALITY, subsampling=0)
     return out.getvalue()
+
+
+def is_grey(image: Image.Image) -> bool:
+    """Whether no spot of 4 x 4 pixels has a colour that can be seen."""
+    if image.mode != "RGB":
+        return image.mode in ("1", "L")
+    spots = np.asarray(image.reduce(4) if min(image.size) >= 4 else image)
+    return int((spots.max(axis=2) - spots.min(axis=2)).max()) <= _COLOURLESS
 
 
 def packed(
