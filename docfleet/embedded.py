@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -41,8 +41,12 @@ class EmbeddedFleet:
         overrides: Mapping[str, Mapping[str, Any]] | None = None,
         processes: Processes | None = None,
         logs: Path | None = None,
+        later: Collection[str] = (),
     ) -> None:
-        """`overrides` are settings by group (`{"vl": {"endpoints": […]}}`); `logs` is a folder that keeps the services' logs."""
+        """`overrides` are settings by group (`{"vl": {"endpoints": […]}}`); `logs` is a folder that keeps the services' logs.
+
+        Services named in `later` wait for `start_rest`: on few cores they would slow down those that are needed first.
+        """
         self._processes = processes if processes is not None else Processes()
         self._folder = Path(tempfile.mkdtemp(prefix="docfleet-"))
         self._processes.remove_at_end(self._folder)
@@ -53,12 +57,22 @@ class EmbeddedFleet:
         given: dict[str, Any] = {**groups, "http_host": "127.0.0.1"}
         self.settings = Settings(**given)
         env = environment(given)
+        self._waiting: list[tuple[str, str, dict[str, str], Path]] = []
         for name, module in MODULES.items():
             if name == "vl_worker" and not self.settings.vl.endpoints:
                 continue
             for number in range((replicas or {}).get(name, 1)):
                 service = f"{name}-{number + 1}"
-                self._processes.start(service, module, env, self.log(service))
+                start = (service, module, env, self.log(service))
+                if name in later:
+                    self._waiting.append(start)
+                else:
+                    self._processes.start(*start)
+
+    def start_rest(self) -> None:
+        """Start the services that were to wait; does nothing when none does."""
+        while self._waiting:
+            self._processes.start(*self._waiting.pop(0))
 
     def log(self, service: str) -> Path:
         """File with the output of a service (`rec_worker-1`)."""

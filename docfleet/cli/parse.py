@@ -165,11 +165,20 @@ def _run(wish: Wish, processes: Processes) -> int:
         install_models(folder, console(stderr=True))
     try:
         with EmbeddedFleet(
-            replicas=wish.replicas, overrides=wish.overrides, processes=processes, logs=wish.logs
+            replicas=wish.replicas,
+            overrides=wish.overrides,
+            processes=processes,
+            logs=wish.logs,
+            later=() if _reads_surely(wish) else ("rec_worker",),
         ) as fleet:
             return _follow(wish, fleet)
     except FleetFailed as error:
         raise fail(str(error)) from None
+
+
+def _reads_surely(wish: Wish) -> bool:
+    """Whether there is text in pictures for certain; then the recogniser starts with the others and not after them."""
+    return wish.options.ocr == "force" or any(given.path.suffix.lower() != ".pdf" for given in wish.inputs)
 
 
 def _follow(wish: Wish, fleet: EmbeddedFleet) -> int:
@@ -190,6 +199,8 @@ def _follow(wish: Wish, fleet: EmbeddedFleet) -> int:
     ):
         shown = 0.0
         while not run.done:
+            if run.tracker.counts().opened:
+                fleet.start_rest()
             for outcome in run.step():
                 outcomes.append(outcome)
                 display.finished(outcome)
