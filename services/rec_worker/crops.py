@@ -26,6 +26,9 @@ MAX_WIDTH = 1920
 """Pixels at the model's height beyond which a line is split. A4 at 10 pt is about 1,450 squeezed; more than this is rare, and
 each new width is another input shape the engine keeps memory for."""
 
+WIDEST = 5 * MAX_WIDTH
+"""A line of 200 to 250 characters. What is longer for its height is a rule that was taken for text, and must not cost a page's work."""
+
 _STRAIGHT = 0.75
 """Pixels a corner may stand off its upright box for a line to be cut without resampling."""
 _SHRINK = 2.0
@@ -91,8 +94,8 @@ def turn(crop: Pixels, quarters: int) -> Pixels:
 
 
 def scaled(crop: Pixels, height: int, squeeze: float) -> Pixels:
-    """The crop at the model's height, its width the natural one times `squeeze` (at least 1 pixel)."""
-    width = max(1, round(crop.shape[1] * height / crop.shape[0] * squeeze))
+    """The crop at the model's height, its width the natural one times `squeeze`, between 1 pixel and `WIDEST`."""
+    width = min(WIDEST, max(1, round(crop.shape[1] * height / crop.shape[0] * squeeze)))
     shrunk = crop.shape[0] >= height * _SHRINK
     resized = cv2.resize(crop, (width, height), interpolation=cv2.INTER_AREA if shrunk else cv2.INTER_LINEAR)
     return np.ascontiguousarray(resized, dtype=np.uint8)

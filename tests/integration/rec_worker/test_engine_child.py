@@ -8,60 +8,31 @@ from collections.abc import AsyncIterator
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import pymupdf
 import pytest
 
 from services.rec_worker.call import PageRead, PageToRead
 from shared.children.block import Block
 from shared.children.child import Child
-from shared.contracts.layout import Region, TextLine
-from shared.models.install import missing
+from shared.contracts.layout import TextLine
+from shared.models.install import install
 from shared.settings import Engines, Rec, Settings
+from tests.integration.rec_worker.drawing import SCALE, page_of, region_of, without_blanks
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
 
-DPI = 150
-SCALE = DPI / 72
 NEEDED = ["ppocrv6-rec-small", "ppocrv6-det-small"]
 WORDS = ["Total", "No. 7", "Date", "Paid", "Item", "Unit", "Net", "Page", "VAT 8%", "Sum"]
 
 
-def page_of(texts: list[str], *, size: float = 11) -> tuple[npt.NDArray[np.uint8], list[TextLine]]:
-    """A page with a text on each line, and where they stand."""
-    document = pymupdf.open()
-    page = document.new_page(width=400, height=40 + 22 * len(texts))
-    lines = []
-    for number, text in enumerate(texts):
-        font = pymupdf.Font("china-s" if any(ord(character) > 0x2E80 for character in text) else "helv")
-        writer = pymupdf.TextWriter(page.rect)
-        _, end = writer.append((30, 40 + 22 * number), text, font=font, fontsize=size)
-        writer.write_text(page)
-        lines.append(TextLine(bbox=[27, 27 + 22 * number, end.x + 3, 45 + 22 * number]))
-    pixels = page.get_pixmap(dpi=DPI, colorspace=pymupdf.csRGB, alpha=False)
-    picture = np.frombuffer(pixels.samples, np.uint8).reshape(pixels.height, pixels.width, 3).copy()
-    document.close()
-    return picture, lines
-
-
 def call_of(document: str, picture: npt.NDArray[np.uint8], lines: list[TextLine]) -> PageToRead:
     height, width = picture.shape[:2]
-    region = Region(
-        region_id="p00001-r000",
-        label="text",
-        raw_label="text",
-        bbox=[0, 0, width / SCALE, height / SCALE],
-        confidence=1.0,
-        found_by="leftover",
-        read_by="rec",
-        lines=lines,
-    )
     return PageToRead(
         document_id=document,
         page_no=1,
         width=width / SCALE,
         height=height / SCALE,
         picture=(width, height),
-        regions=[region],
+        regions=[region_of(picture, lines)],
     )
 
 
@@ -78,8 +49,7 @@ def texts_of(answer: PageRead) -> list[str]:
 @pytest.fixture
 async def child() -> AsyncIterator[Child]:
     settings = Settings(engines=Engines(streams=2), rec=Rec(crop_cache=0, linger_ms=20))
-    if absent := missing(settings.engines.models, NEEDED):
-        pytest.skip(f"models are not installed: {', '.join(absent)}; run docfleet models install")
+    install(settings.engines.models, NEEDED)
     child = Child("services.rec_worker.program:create", settings, name="rec-engine", call_timeout_s=120, threads=8)
     await child.start()
     yield child
@@ -89,7 +59,7 @@ async def child() -> AsyncIterator[Child]:
 async def test_it_reads_english_and_chinese(child: Child) -> None:
     texts = ["Packages which are essential, 2026", "文档智能解析系统", "Invoice 1,234.50"]
     answer = await read(child, *call_and_picture("d", texts))
-    assert [text.replace(" ", "") for text in texts_of(answer)] == [text.replace(" ", "") for text in texts]
+    assert [without_blanks(text) for text in texts_of(answer)] == [without_blanks(text) for text in texts]
     assert all(line.confidence > 0.9 for line in answer.regions[0].lines)
     assert answer.crops == 3
     assert sum(fact.items for fact in answer.facts) == 3
@@ -107,7 +77,7 @@ async def test_a_batch_holds_crops_of_at_least_three_documents(child: Child) -> 
     pages = [(msgspec.structs.replace(call, coming=7 - n), picture) for n, (call, picture) in enumerate(pages)]
     answers = await asyncio.gather(*(read(child, *page) for page in pages))
     for expected, answer in zip(texts.values(), answers, strict=True):
-        assert [text.replace(" ", "") for text in texts_of(answer)] == [text.replace(" ", "") for text in expected]
+        assert [without_blanks(text) for text in texts_of(answer)] == [without_blanks(text) for text in expected]
     facts = [fact for answer in answers for fact in answer.facts]
     assert sum(fact.items for fact in facts) == 8 * 3, "every crop went in exactly one batch"
     assert max(fact.documents for fact in facts) >= 3
@@ -134,4 +104,4 @@ async def test_a_page_reads_the_same_alone_and_among_others(child: Child) -> Non
 async def test_a_region_without_lines_is_looked_at(child: Child) -> None:
     picture, _ = page_of(["Nobody said where this stands", "nor this"])
     answer = await read(child, call_of("d", picture, []), picture)
-    assert [text.replace(" ", "") for text in texts_of(answer)] == ["Nobodysaidwherethisstands", "northis"]
+    assert [without_blanks(text) for text in texts_of(answer)] == ["Nobodysaidwherethisstands", "northis"]

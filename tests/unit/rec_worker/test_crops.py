@@ -62,6 +62,7 @@ def test_scaling_keeps_the_ratio_times_the_squeeze() -> None:
     assert crops.scaled(page(400, 24), 48, 1.0).shape == (48, 800, 3)
     assert crops.scaled(page(400, 24), 48, 0.8).shape == (48, 640, 3)
     assert crops.scaled(page(1, 300), 48, 0.8).shape == (48, 1, 3)
+    assert crops.scaled(page(4000, 2), 48, 0.8).shape == (48, crops.WIDEST, 3)
 
 
 @given(st.integers(1, 9000), st.integers(100, 2000), st.integers(0, 1000))
