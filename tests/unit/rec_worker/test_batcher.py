@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.rec_worker.batcher import Batch, Batcher, Flush, Item
@@ -51,6 +51,7 @@ def item(batcher: Batcher[int], number: int, width: int, **more: object) -> Item
     return Item(batcher.profile.bucket(width), number, **more)  # type: ignore[arg-type]
 
 
+@settings(deadline=None)
 @given(profiles, crops)
 def test_nothing_is_lost_nothing_goes_twice_and_no_batch_is_over_its_bounds(profile: BatchProfile, given: list) -> None:
     batcher: Batcher[int] = Batcher(profile)
@@ -77,6 +78,7 @@ def test_nothing_is_lost_nothing_goes_twice_and_no_batch_is_over_its_bounds(prof
             assert batch.bucket % profile.width_step == 0
 
 
+@settings(deadline=None)
 @given(crops, st.randoms(use_true_random=False))
 def test_the_order_of_owners_does_not_change_how_crops_are_packed(given: list, random: object) -> None:
     def packed(order: list[int]) -> Counter[tuple[int, int]]:
@@ -89,6 +91,7 @@ def test_the_order_of_owners_does_not_change_how_crops_are_packed(given: list, r
     assert packed(shuffled) == packed(list(range(len(given))))
 
 
+@settings(deadline=None)
 @given(profiles, crops)
 def test_wait_is_the_time_after_which_a_batch_may_go(profile: BatchProfile, given: list) -> None:
     batcher: Batcher[int] = Batcher(profile)
@@ -104,6 +107,7 @@ def test_wait_is_the_time_after_which_a_batch_may_go(profile: BatchProfile, give
         assert batcher.take(now, upstream=True) is not None
 
 
+@settings(deadline=None)
 @given(crops, st.integers(0, 79))
 def test_every_crop_of_a_failed_batch_comes_again_alone(given: list, which: int) -> None:
     batcher: Batcher[int] = Batcher(NPU)
