@@ -50,8 +50,9 @@ def line_map(angle: float) -> np.ndarray:
 
 @pytest.mark.parametrize("angle", [0, 7, -12])
 def test_a_bar_of_text_becomes_one_grown_box(angle: float) -> None:
-    ((quad, score),) = lines.boxes(line_map(angle), DETECTOR)
+    ((quad, score, thickness),) = lines.boxes(line_map(angle), DETECTOR)
     quad = lines.upright(quad)
+    assert thickness == pytest.approx(0.9 * 12, abs=1.2)
     assert score == pytest.approx(0.9, abs=0.12)
     grow = 120 * 12 * DETECTOR["unclip"] / (120 + 12)
     assert np.linalg.norm(quad[1] - quad[0]) == pytest.approx(120 + grow, abs=3)
