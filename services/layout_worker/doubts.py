@@ -24,6 +24,8 @@ SURE_PICTURE = 0.5
 """A weaker picture with `FULL_LINES` lines in it is none; real figures of generated pages score 0.85 and more."""
 SURE_TABLE = 0.75
 """A weaker table must show columns; real tables of generated pages score 0.95 and more, lists and paragraphs up to 0.55 (one 0.82)."""
+HEADING_LINES = 3
+"""A heading with more lines is text: the network takes the address lines of forms for headings, at 0.96."""
 CHINESE, WORDS = 0.3, 0.7
 """Share of Chinese characters, and of letters in words of three and more, from which a formula is prose."""
 _WORD = re.compile(r"[^\W\d_]{3,}")

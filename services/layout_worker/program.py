@@ -27,6 +27,10 @@ from shared.settings import Settings
 INK = 60
 """Grey levels, of 255, between ink and ground: above scanner noise and yellowed paper, below pencil."""
 
+BLACK, BLACK_SHARE = 130, 0.12
+"""Brightest channel, of 255, below which a pixel is black ink, and how much of it, by the red pixels, a seal's own text may have (blurred
+crossings of strokes). Printed text under a stamp has half as much as the stamp and more."""
+
 
 class Program:
     """Calls of the child; each blocks until its network has answered."""
@@ -88,7 +92,7 @@ def ink_of(picture: NDArray[np.uint8]) -> float:
 
 
 def _is_red(picture: NDArray[np.uint8], quad: list[float], seals: list[list[float]]) -> bool:
-    """Whether a line lies in a seal and most of its ink is red."""
+    """Whether a line lies in a seal and is the seal's own: red, without black letters under the red."""
     height, width = picture.shape[:2]
     bbox = [min(quad[0::2]), min(quad[1::2]), max(quad[0::2]), max(quad[1::2])]
     if not any(share_inside(bbox, seal) > 0.5 for seal in seals):
@@ -97,6 +101,5 @@ def _is_red(picture: NDArray[np.uint8], quad: list[float], seals: list[list[floa
     part = picture[y0 : min(height, int(bbox[3]) + 1), x0 : min(width, int(bbox[2]) + 1)]
     if part.size == 0:
         return False
-    is_red = red(part)
-    ink = (part.min(axis=2) < 255 - INK - 40) | is_red
-    return bool(np.count_nonzero(is_red) > 0.6 * np.count_nonzero(ink))
+    black = int(np.count_nonzero(part.max(axis=2) < BLACK))
+    return black < BLACK_SHARE * int(np.count_nonzero(red(part)))

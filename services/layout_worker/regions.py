@@ -185,6 +185,8 @@ def _settled(draft: Draft) -> list[Draft]:
         draft.label, draft.reason = "text", "a table without columns"
     if draft.label == "formula" and doubts.is_prose("".join(line.text or "" for line in draft.lines)):
         draft.label, draft.reason = "text", "prose, no formula"
+    if draft.label in ("title", "section_header") and len(draft.lines) > doubts.HEADING_LINES:
+        draft.label, draft.reason = "text", "too long for a heading"
     if draft.label in HOLDS_TEXT:
         return _by_columns(draft)
     if draft.label != "picture":

@@ -160,6 +160,12 @@ def test_prose_is_no_formula(text, label):
     assert built([box("formula", 0, 0, 300, 40)], [line(10, 10, 280, 24, text)])[0].label == label
 
 
+@pytest.mark.parametrize(("count", "label"), [(3, "section_header"), (4, "text")])
+def test_a_heading_of_many_lines_is_text(count, label):
+    lines = [line(10, 10 + 20 * i, 200, 26 + 20 * i, str(i)) for i in range(count)]
+    assert [d.label for d in built([box("section_header", 0, 0, 300, 100)], lines)] == [label]
+
+
 def test_lines_outside_all_boxes_are_grouped_by_column():
     left = [line(50, 100 + 14 * i, 250, 112 + 14 * i, f"l{i}") for i in range(3)]
     right = [line(310, 100 + 14 * i, 500, 112 + 14 * i, f"r{i}") for i in range(3)]
