@@ -17,6 +17,7 @@ from services.assembler.join import ending, pages, work
 from services.assembler.join.memory import (
     MAX_SUPERSEDED,
     Document,
+    Mark,
     Memory,
     Opened,
     Superseded,
@@ -61,7 +62,6 @@ def join(memory: Memory, event: Result | CancelDocument, at: float, window: int)
     event's record, seconds since the epoch. `window` is the setting for documents that open now, pages.
     """
     turn = Turn(memory, event, at)
-    show_superseded(turn)
     handle(turn, event, window)
     return turn.outcome
 
@@ -69,10 +69,15 @@ def join(memory: Memory, event: Result | CancelDocument, at: float, window: int)
 # --- which events count -------------------------------------------------------------------------------------------
 
 
-def show_superseded(turn: Turn) -> None:
-    """Publish the `cancelled` of superseded generations until `parsed` shows them (the append may have been lost)."""
+def show_superseded(turn: Turn, below: int) -> None:
+    """Publish the `cancelled` of superseded generations lower than this one, unless `parsed` shows them: the append may be lost.
+
+    It was made while the superseding generation was opened, so it is lost only if that event comes again. Asking here, and before
+    the open generation ends, is enough, and keeps terminal records in the order of generations.
+    """
     for old in turn.opened.superseded if turn.opened else []:
-        turn.end(ending.superseded(turn.document_id, old, turn.at))
+        if old.generation < below:
+            turn.end(ending.superseded(turn.document_id, old, turn.at))
 
 
 def handle(turn: Turn, event: Result | CancelDocument, window: int) -> None:
@@ -117,8 +122,9 @@ def handle(turn: Turn, event: Result | CancelDocument, window: int) -> None:
 def begin(turn: Turn, event: DocumentOpened | DocumentRejected | DocumentCached, window: int) -> None:
     """Ingest's answer: the first of a generation wins."""
     old = turn.opened
+    show_superseded(turn, turn.generation)
     if old is not None and turn.generation < old.generation:
-        turn.ignore("stale")
+        end_late(turn, event)
         return
     if old is not None and turn.generation == old.generation:
         if not _same_source(old.event.source, event.source):
@@ -131,8 +137,9 @@ def begin(turn: Turn, event: DocumentOpened | DocumentRejected | DocumentCached,
             turn.ignore("duplicate")
         return
     turn.outcome.trace_id = event.trace_id
+    mark = turn.mark
     if old is not None:
-        turn.end(ending.superseded(turn.document_id, remember(turn, old), turn.at))
+        turn.end(ending.superseded(turn.document_id, remember(old, mark), turn.at))
     if isinstance(event, DocumentRejected):
         turn.end(ending.rejected(event, turn.at))
     elif isinstance(event, DocumentCached):
@@ -142,8 +149,11 @@ def begin(turn: Turn, event: DocumentOpened | DocumentRejected | DocumentCached,
     else:
         if old is not None:
             turn.drop_pages(old)
-        superseded = [*old.superseded, remember(turn, old)][-MAX_SUPERSEDED:] if old else []
-        opened = Opened(event, window, superseded=superseded)
+        superseded = [*old.superseded, remember(old, mark)] if old else []
+        if mark is not None and (not superseded or mark.generation > superseded[-1].generation):
+            # It ended without ever being open (rejected, cached, cancelled before it came), and its append may yet be lost.
+            superseded.append(Superseded(mark.generation, event.source, event.trace_id, event.submitted_at, ended=True))
+        opened = Opened(event, window, superseded=superseded[-MAX_SUPERSEDED:])
         parked = turn.document.parked
         later = parked is not None and parked > turn.generation
         turn.opened = opened
@@ -151,10 +161,25 @@ def begin(turn: Turn, event: DocumentOpened | DocumentRejected | DocumentCached,
         release(turn, opened)
 
 
-def remember(turn: Turn, old: Opened) -> Superseded:
+def end_late(turn: Turn, event: DocumentOpened | DocumentRejected | DocumentCached) -> None:
+    """A lower generation than the open one, without a terminal record: it ends here and now.
+
+    It comes late, or again: it had ended without ever being open (rejected, cached, cancelled before it came), that append was
+    lost in a crash and the opening of the higher generation was not.
+    """
+    if isinstance(event, DocumentRejected):
+        turn.end(ending.rejected(event, turn.at))
+    elif isinstance(event, DocumentCached):
+        turn.end(ending.cached(event, turn.at))
+    else:
+        late = Superseded(event.generation, event.source, event.trace_id, event.submitted_at)
+        turn.end(ending.superseded(turn.document_id, late, turn.at))
+
+
+def remember(old: Opened, mark: Mark | None) -> Superseded:
     """What is kept of a generation that gives way. Kept also when it has ended: that append may yet be lost."""
     event = old.event
-    ended = turn.mark is not None and turn.mark.generation >= event.generation and turn.mark.status != "cancelled"
+    ended = mark is not None and mark.generation >= event.generation and mark.status != "cancelled"
     return Superseded(event.generation, event.source, event.trace_id, event.submitted_at, ended)
 
 
@@ -170,6 +195,7 @@ def cancel(turn: Turn) -> None:
     if turn.opened is not None and turn.generation < turn.opened.generation:
         turn.ignore("stale")
     elif turn.opened is not None and turn.generation == turn.opened.generation:
+        show_superseded(turn, turn.generation)
         turn.end(ending.cancelled(turn.opened.event, turn.at, _supersedes(turn.opened)))
     elif turn.document.parked is None or turn.document.parked < turn.generation:
         turn.keep(replace(turn.document, parked=turn.generation, parked_at=turn.at))
@@ -202,36 +228,39 @@ def finish(turn: Turn, event: DocumentComposed | DocumentFailed, opened: Opened)
     """Compose answered for the document."""
     if not opened.complete or event.task_id != document_task_id(opened.generation):
         turn.ignore("foreign")
-    elif isinstance(event, DocumentComposed):
+        return
+    show_superseded(turn, turn.generation)
+    if isinstance(event, DocumentComposed):
         turn.end(ending.composed(event, opened.event, turn.at, _supersedes(opened)))
     else:
         turn.end(ending.failed(event, opened.event, turn.at, _supersedes(opened)))
 
 
 def close(turn: Turn) -> None:
-    """The terminal record is acknowledged: delete the open state, pages first, and have `done/` written."""
+    """The terminal record is acknowledged: delete the open state, pages first, and have `done/` written.
+
+    Only state of this generation and lower ones: a higher one may have its mark already, but not yet its acknowledgement.
+    """
     mark = turn.mark
     if mark is None or turn.generation > mark.generation:
         turn.ignore("unknown")
         return
-    if turn.opened is not None and turn.opened.generation <= mark.generation:
+    if turn.opened is not None and turn.opened.generation <= turn.generation:
         turn.drop_pages(turn.opened)
         turn.opened = None
-    if turn.opened is None and (turn.document.parked or 0) <= mark.generation:
+    parked = turn.document.parked
+    if parked is not None and parked <= turn.generation:
+        parked = None
+    if turn.opened is None and parked is None:
         if turn.memory.document(turn.document_id) is not None:
             turn.outcome.writes.append(Write(turn.document_id, None, None))
     else:
-        keep_opened_or_parked(turn)
+        left = replace(turn.document, opened=turn.opened, parked=parked)
+        if left != turn.document:
+            turn.keep(left)
     if turn.generation == mark.generation:
         record = CloseDocument(document_id=turn.document_id, generation=mark.generation, status=mark.status)
         turn.emit([Emit("docs.compose", turn.document_id, record)])
-
-
-def keep_opened_or_parked(turn: Turn) -> None:
-    """What outlives the ended generation: a higher one, or a cancel for one."""
-    left = replace(turn.document, opened=turn.opened)
-    if left != turn.document:
-        turn.keep(left)
 
 
 def _supersedes(opened: Opened) -> int | None:
