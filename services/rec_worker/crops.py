@@ -15,10 +15,6 @@ import numpy.typing as npt
 Pixels = npt.NDArray[np.uint8]
 Quad = npt.NDArray[np.float32]
 
-SQUEEZE = 0.8
-"""Width of a crop relative to its natural one at the model's height: same text on scans of 150 and 200 dpi, 20 % less work;
-0.7 begins to cost (measured on 350 labelled crops)."""
-
 TALL = 1.5
 """A line this much higher than wide runs down the page and is turned; the ratio PP-OCR was trained with."""
 

@@ -91,7 +91,7 @@ class PageReading:
         self._errors: list[ErrorInfo] = []
 
     def read(self) -> PageRead:
-        """Read all regions. Raises `DocfleetError(internal)` when not one line of the page could be read for the engine's failure."""
+        """Read all regions. Raises `DocfleetError(internal)` when the engine fails on every line, `MemoryError` when it has no more memory."""
         with self._tools.lines.cutting(self._ticket):
             works = [self._found(region) for region in self._page.regions]
         self._read(works)
@@ -117,7 +117,8 @@ class PageReading:
     # --- what is to be read -------------------------------------------------------------------------------------------
 
     def _found(self, region: Region) -> _Work:
-        if region.label == "seal" and self._frame.has_picture and (found := self._seal(region)):
+        silent = any(line.text is None for line in region.lines) or not region.lines
+        if region.label == "seal" and silent and self._frame.has_picture and (found := self._seal(region)):
             return _Work(region, found)
         if region.lines:
             return _Work(region, [self._wanted(line) for line in region.lines])
@@ -152,8 +153,11 @@ class PageReading:
             return
         self._models.setdefault("reader", self._tools.reader)
         texts = self._tools.lines.read([crop for _, crop in wanted], self._ticket, self._tally)
-        if all(isinstance(text, LineFailed) for text in texts):
-            raise _failure(next(text for text in texts if isinstance(text, LineFailed)), "every line of the page")
+        failed = [text for text in texts if isinstance(text, LineFailed)]
+        if any(isinstance(failure.error, MemoryError) for failure in failed):
+            raise MemoryError  # the child is then replaced
+        if len(failed) == len(texts):
+            raise _failure(failed[0], "every line of the page")
         for (line, _), text in zip(wanted, texts, strict=True):
             line.text = text
 

@@ -24,7 +24,7 @@ from services.rec_worker.read import LineReader, Ticket
 from shared.children.block import Block
 from shared.engines.open import open_engine
 from shared.models.lines import LineDetector
-from shared.models.reader import Reader
+from shared.models.reader import SQUEEZE, Reader
 from shared.models.seal import SealDetector
 from shared.models.table import TableStructure
 from shared.settings import Settings
@@ -54,6 +54,7 @@ class RecProgram:
                 CropCache(settings.rec.crop_cache),
                 model=f"{ref.name}@{ref.version}#{ref.sha256}/{engine.name}/{engine.precision}",
                 height=reader.height,
+                squeeze=SQUEEZE,
                 low_confidence=settings.rec.low_confidence,
             ),
             reader=ref,
@@ -70,7 +71,7 @@ class RecProgram:
             width, height = argument.picture
             picture = blocks[0].array((height, width, 3))
         due = None if argument.due_in_s is None else time.monotonic() + argument.due_in_s
-        ticket = Ticket(f"{argument.document_id}", argument.lane, due, argument.coming)
+        ticket = Ticket(argument.document_id, argument.lane, due, argument.coming)
         answer = PageReading(argument, picture, self._tools, ticket).read()
         return msgspec.structs.replace(answer, facts=self._inference.facts()), []
 

@@ -57,13 +57,15 @@ class LineReader:
     """Reads lines of pages; one for all calls, thread safe."""
 
     def __init__(
-        self, inference: Inference, cache: CropCache, *, model: str, height: int, low_confidence: float
+        self, inference: Inference, cache: CropCache, *, model: str, height: int, squeeze: float, low_confidence: float
     ) -> None:
-        """`model` is part of the cache's keys, `height` the model's, below `low_confidence` a line is read again."""
+        """`model` is part of the cache's keys; lines are drawn `height` px high and `squeeze` times as wide as that asks for, and again
+        at full width below `low_confidence`."""
         self._inference = inference
         self._cache = cache
         self._model = model
         self._height = height
+        self._squeeze = squeeze
         self._low = low_confidence
 
     def cutting(self, ticket: Ticket) -> AbstractContextManager[None]:
@@ -73,7 +75,7 @@ class LineReader:
     def read(self, lines: Sequence[LineCrop], ticket: Ticket, tally: Tally) -> list[Text | LineFailed]:
         """The text of each line, in order. Blocks until all are read."""
         with self.cutting(ticket):
-            first = [self._ask(line.upright(line.turns[0]), crops.SQUEEZE, ticket, tally) for line in lines]
+            first = [self._ask(line.upright(line.turns[0]), self._squeeze, ticket, tally) for line in lines]
         texts = [_answer(asked) for asked in first]
         again: list[tuple[int, list[_Asked]]] = []
         with self.cutting(ticket):

@@ -84,7 +84,7 @@ class Room:
     def read(self, *regions: Region, picture: bool = True, **more: Any) -> PageRead:
         page = PageToRead(document_id="d", page_no=1, width=200, height=100, regions=list(regions), **more)
         tools = Tools(
-            lines=LineReader(self.inference, CropCache(100), model="m", height=48, low_confidence=0.8),
+            lines=LineReader(self.inference, CropCache(100), model="m", height=48, squeeze=0.8, low_confidence=0.8),
             reader=ref("reader"),
             detector=lambda: self.detector,
             structure=lambda: self.structure,
@@ -259,6 +259,13 @@ def test_a_seal_is_unrolled_and_read_the_other_way_up_where_that_is_surer(room: 
     answer = room.read(region(0, [50, 20, 100, 70], label="seal"))
     assert answer.regions[0].lines[0].text == "<6>"
     assert answer.regions[0].lines[0].bbox == [47.5, 17.5, 67.5, 42.5]
+
+
+def test_a_seal_with_text_of_its_own_is_not_looked_at(room: Room) -> None:
+    line = TextLine(bbox=[10, 10, 60, 20], text="stamped", font_size=10)
+    answer = room.read(region(0, [10, 10, 60, 20], [line], label="seal"))
+    assert [read.text for read in answer.regions[0].lines] == ["stamped"]
+    assert room.seals.shown == []
 
 
 def test_repeated_crops_are_read_once(room: Room) -> None:
