@@ -95,12 +95,36 @@ def broker(settings: Settings) -> Iterator[Finding]:
         yield Finding("broker", "missing", f"{address}: {error.args[0].str()}", todo)
         return
     yield Finding("broker", "ok", f"{address}, {len(cluster.brokers)} broker(s)")
-    yield from _topics(admin, settings)
+    yield from _topics(settings)
     yield from _retention(admin, next(iter(cluster.brokers)))
 
 
-def _topics(admin: Any, settings: Settings) -> Iterator[Finding]:
-    raise NotImplementedError
+def _topics(settings: Settings) -> Iterator[Finding]:
+    from shared.streams.topics import SetOffsets, plan
+
+    try:
+        found = plan(settings)
+    except Unavailable as error:
+        yield Finding("topics", "missing", str(error), "look at the broker's log")
+        return
+    offsets = [change for change in found.changes if isinstance(change, SetOffsets)]
+    topics = [change for change in found.changes if not isinstance(change, SetOffsets)]
+    todo = "docfleet topics plan, then docfleet topics apply"
+    if topics:
+        yield Finding("topics", "missing", f"{len(topics)} are not as topics.yaml says", todo)
+    else:
+        yield Finding("topics", "ok", "as topics.yaml says")
+    if offsets:
+        groups = sorted({change.group for change in offsets})
+        yield Finding("offsets", "missing", f"these groups have none: {', '.join(groups)}", todo)
+    elif not found.refusals:
+        yield Finding("offsets", "ok", "every group has its place")
+    for refusal in found.refusals:
+        yield Finding("topics", "missing", refusal, "docfleet topics apply --help")
+    for warning in found.warnings:
+        yield Finding(
+            "topics", "warning", warning, "fine for a trial; a fleet that must not lose records needs 3 brokers"
+        )
 
 
 def _retention(admin: Any, broker_id: int) -> Iterator[Finding]:

@@ -56,7 +56,9 @@ class EmbeddedFleet:
         groups = _merged(_settings(self._folder, self._broker.bootstrap_servers), overrides or {})
         given: dict[str, Any] = {**groups, "http_host": "127.0.0.1"}
         self.settings = Settings(**given)
-        env = environment(given)
+        temporary = self._folder / "tmp"
+        temporary.mkdir()
+        env = {**environment(given), "TMPDIR": str(temporary)}
         self._waiting: list[tuple[str, str, dict[str, str], Path]] = []
         for name, module in MODULES.items():
             if name == "vl_worker" and not self.settings.vl.endpoints:

@@ -2,6 +2,89 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
+if TYPE_CHECKING:
+    from shared.settings import Settings
+    from shared.streams.topics import Plan
+
 app = typer.Typer(help="The topics of the broker, as topics.yaml wants them.", no_args_is_help=True)
+
+
+class LostOffsets(StrEnum):
+    refuse = "refuse"
+    beginning = "beginning"
+    end = "end"
+
+
+Lost = Annotated[
+    LostOffsets,
+    typer.Option(
+        help="Where a group goes on that lost its offsets: `beginning` reads again what is still there, `end` skips it."
+    ),
+]
+Partitions = Annotated[int | None, typer.Option(min=1, help="Partitions instead of the default of topics.yaml.")]
+File = Annotated[Path | None, typer.Option(help="Another topics.yaml.", exists=True, dir_okay=False)]
+
+
+@app.command("plan")
+def plan(lost_offsets: Lost = LostOffsets.refuse, partitions: Partitions = None, file: File = None) -> None:
+    """Show what `apply` would do: `+` new, `~` changed, `!` refused, `?` worth a look. Changes nothing.
+
+    Exit code: 0, or 1 when the plan holds something that is refused.
+
+    Example:
+
+        DOCFLEET_KAFKA__BOOTSTRAP_SERVERS=kafka:9092 docfleet topics plan
+    """
+    _, found = _plan(lost_offsets, partitions, file)
+    raise typer.Exit(1 if found.refusals else 0)
+
+
+@app.command("apply")
+def apply(lost_offsets: Lost = LostOffsets.refuse, partitions: Partitions = None, file: File = None) -> None:
+    """Create and alter topics, and give every group without offsets its first ones. Deletes and shrinks nothing; may be run again.
+
+    Examples:
+
+        docfleet topics apply
+
+        docfleet topics apply --partitions 24
+
+        docfleet topics apply --lost-offsets beginning
+    """
+    from docfleet.cli.console import fail, told
+
+    settings, found = _plan(lost_offsets, partitions, file)
+    with told():
+        from shared.streams.topics import TopicsRefused
+        from shared.streams.topics import apply as carry_out
+
+        try:
+            carry_out(settings, found)
+        except TopicsRefused:
+            raise fail("nothing was changed: the plan holds what must not be done (lines with !)") from None
+    if found.changes:
+        typer.echo(f"{len(found.changes)} changes done")
+
+
+def _plan(lost_offsets: LostOffsets, partitions: int | None, file: Path | None) -> tuple[Settings, Plan]:
+    """Make the plan and print it."""
+    from docfleet.cli.console import fail, told
+
+    with told():
+        from shared.settings import Settings
+        from shared.streams.catalog import TopicsInvalid, load
+        from shared.streams.topics import plan as make
+
+        settings = Settings()
+        try:
+            found = make(settings, load(file, partitions), lost_offsets.value)
+        except TopicsInvalid as error:
+            raise fail(str(error)) from None
+        typer.echo(found.render())
+        return settings, found

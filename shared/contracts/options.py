@@ -50,7 +50,7 @@ def selected_pages(pages: str | None, pages_total: int) -> list[int]:
         first, dash, last = part.strip().partition("-")
         try:
             start = int(first)
-            end = (int(last) if last.strip() else pages_total) if dash else start
+            end = (int(last) if last.strip() else max(start, pages_total)) if dash else start
         except ValueError:
             raise DocfleetError(
                 ErrorCode.invalid_message, f"options.pages {pages!r:.60} cannot be read; write it like 1-3,7"
