@@ -42,7 +42,9 @@ def replace(fleet: Fleet, service: Service) -> Service:
 
 def test_killed_workers_lose_nothing_double_nothing_and_change_no_text(tmp_path, kafka, s3):
     make = samples()
-    with Fleet(tmp_path, kafka.bootstrap, s3.endpoint, s3.access_key, s3.secret_key) as fleet:
+    with Fleet(
+        tmp_path, kafka.bootstrap, s3.endpoint, s3.access_key.get_secret_value(), s3.secret_key.get_secret_value()
+    ) as fleet:
         running = fleet.start_all()
         second = fleet.start("rec_worker")
         fleet.wait_ready(second)
@@ -88,7 +90,9 @@ def _partitions(service: Service) -> int:
 def test_a_garbage_record_on_each_consumed_topic_is_a_dead_letter_and_the_next_records_go_on(tmp_path, kafka, s3):
     topics = ["docs.incoming", "docs.pages", "docs.rec", "docs.vl", "docs.results", "docs.compose"]
     garbage = b"not-json {{{ \xff\x00"
-    with Fleet(tmp_path, kafka.bootstrap, s3.endpoint, s3.access_key, s3.secret_key) as fleet:
+    with Fleet(
+        tmp_path, kafka.bootstrap, s3.endpoint, s3.access_key.get_secret_value(), s3.secret_key.get_secret_value()
+    ) as fleet:
         fleet.env["DOCFLEET_VL__ENDPOINTS"] = '["http://127.0.0.1:9/v1"]'
         before = len(fleet.records("docs.dlq", 0, seconds=3, idle_s=1))
         for topic in topics:

@@ -1,0 +1,69 @@
+"""Fixtures that several folders of tests share.
+
+`kafka` and `s3` are real servers, one each per session. KAFKA_BOOTSTRAP and S3_ENDPOINT (with AWS_ACCESS_KEY_ID and
+AWS_SECRET_ACCESS_KEY) point at a cluster that tests may empty. Where Java, Maven or the server is missing the test skips and says why;
+with DOCFLEET_TEST_REQUIRE_KAFKA=1 it fails instead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import NoReturn
+
+import pytest
+from pydantic import SecretStr
+
+from shared.settings import Objects, Settings
+from tests.support.kafka import KafkaServer
+from tests.support.processes import Missing
+from tests.support.s3 import S3Server
+
+
+def _without(missing: Missing) -> NoReturn:
+    if os.environ.get("DOCFLEET_TEST_REQUIRE_KAFKA") == "1":
+        pytest.fail(str(missing))
+    pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaServer]:
+    """A broker: `kafka.bootstrap`. It keeps topics, records and groups over tests; `fresh_kafka` begins empty."""
+    server = KafkaServer(external=os.environ.get("KAFKA_BOOTSTRAP"))
+    try:
+        server.start()
+    except Missing as missing:
+        _without(missing)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def fresh_kafka(kafka: KafkaServer) -> KafkaServer:
+    """The same broker with the topics of topics.yaml as `docfleet topics apply` makes them, and nothing in them."""
+    from shared.streams import topics
+
+    kafka.reset()
+    settings = Settings(kafka={"bootstrap_servers": kafka.bootstrap})  # type: ignore[arg-type]
+    topics.apply(settings, topics.plan(settings))
+    return kafka
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[Objects]:
+    """Settings that reach an S3 server."""
+    if endpoint := os.environ.get("S3_ENDPOINT"):
+        yield Objects(
+            kind="s3",
+            endpoint=endpoint,
+            access_key=SecretStr(os.environ["AWS_ACCESS_KEY_ID"]),
+            secret_key=SecretStr(os.environ["AWS_SECRET_ACCESS_KEY"]),
+        )
+        return
+    server = S3Server()
+    try:
+        server.start()
+    except Missing as missing:
+        _without(missing)
+    yield server.objects
+    server.stop()

@@ -1,0 +1,76 @@
+"""Servers that tests start: on the loopback, on free ports, ending with the process that started them."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+class Missing(Exception):
+    """Something a server needs is not on this machine; the message says what and how to get it."""
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of 127.0.0.1 that nobody listens on at the moment, all different."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()
+
+
+def spawn(command: list[str], log: Path, folder: Path, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+    """Start a server with its output in `log`. On Linux it is killed when its starter dies, however that happens."""
+
+    def end_with_parent() -> None:
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=end_with_parent,
+        )
+
+
+def end(process: subprocess.Popen[bytes] | None, timeout_s: float = 15.0) -> None:
+    """Ask a server to end, and make it."""
+    if process is None or process.poll() is not None:
+        return
+    process.terminate()
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(10)
+
+
+def cache_folder() -> Path:
+    """Where what was fetched for test servers is kept."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "docfleet" / "test-servers"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """One process at a time."""
+    with path.open("a") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
