@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from services.layout_worker.boxes import share_inside
 from services.layout_worker.found import FoundBox, FoundLine, Lines, LinesRequest, Look, LookRequest
-from services.layout_worker.seals import find_seals, red
+from services.layout_worker.seals import find_seals, red, washed
 from shared.children.block import Block
 from shared.engines.engine import Engine
 from shared.engines.open import open_engine
@@ -69,7 +69,7 @@ class Program:
                 score=float(line.score),
                 red=_is_red(picture, quad, request.seals),
             )
-            for line in detector.detect(picture)
+            for line in detector.detect(washed(picture, request.seals))
         ]
         return Lines(lines=found, models=[detector.ref]), []
 

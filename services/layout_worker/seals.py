@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 RED_OVER = 45
 """Red channel minus the larger of green and blue, of 255, from which a pixel is red; blurred stamps on scans have 60 and more."""
+PINK_OVER, DARK = 20, 110
+"""The same for the blurred edges of a stamp that is known to be there; a pixel whose brightest channel is below `DARK` is print."""
 LEAST, MOST = 0.045, 0.4
 """Diameter as a share of the picture's long side: 13 mm to 12 cm on A4. Stamps are 3 to 5 cm, small ones 2 cm."""
 SECTORS, FILLED = 24, 0.75
@@ -22,11 +24,33 @@ CORNER = 0.02
 """Share of red outside the ellipse up to which it is a round thing; a red rectangle has about 0.2 there."""
 
 
-def red(picture: NDArray[np.uint8]) -> NDArray[np.bool_]:
+def red(picture: NDArray[np.uint8], over: int = RED_OVER) -> NDArray[np.bool_]:
     """Which pixels of an RGB picture (height, width, 3) are red: bool (height, width)."""
     wide = picture.astype(np.int16)
-    result: NDArray[np.bool_] = wide[..., 0] - np.maximum(wide[..., 1], wide[..., 2]) > RED_OVER
+    result: NDArray[np.bool_] = wide[..., 0] - np.maximum(wide[..., 1], wide[..., 2]) > over
     return result
+
+
+def washed(picture: NDArray[np.uint8], seals: list[list[float]]) -> NDArray[np.uint8]:
+    """The picture with the red of its seals turned into paper, so that print under a stamp is seen as whole lines.
+
+    `picture` is uint8 RGB (height, width, 3), `seals` are boxes in its pixels; the picture itself is left as it is.
+    """
+    if not seals:
+        return picture
+    clean = picture.copy()
+    height, width = picture.shape[:2]
+    for x0, y0, x1, y1 in seals:
+        margin = int(0.05 * (x1 - x0)) + 2
+        part = clean[
+            max(0, int(y0) - margin) : min(height, int(y1) + margin),
+            max(0, int(x0) - margin) : min(width, int(x1) + margin),
+        ]
+        if part.size:
+            stained = cv2.dilate(red(part, PINK_OVER).astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+            stained &= part.max(axis=2) > DARK
+            part[stained] = np.percentile(part.reshape(-1, 3), 90, axis=0).astype(np.uint8)
+    return clean
 
 
 def find_seals(picture: NDArray[np.uint8]) -> list[list[float]]:

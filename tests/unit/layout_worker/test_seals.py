@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from services.layout_worker.seals import find_seals
+from services.layout_worker.seals import find_seals, red, washed
 
 pytestmark = pytest.mark.unit
 
@@ -63,3 +63,17 @@ def test_nothing_else_is_a_stamp(draw):
     page = paper()
     draw(page)
     assert find_seals(page) == []
+
+
+def test_washing_takes_the_stamp_and_leaves_the_print():
+    page = paper()
+    cv2.putText(page, "DATE 2026", (200, 410), cv2.FONT_HERSHEY_SIMPLEX, 1.0, (20, 20, 20), 3)
+    printed = page.max(axis=2) < 100
+    cv2.circle(page, (300, 400), 45, (215, 40, 40), 3)
+    stamped, before = cv2.GaussianBlur(page, (3, 3), 0), page.copy()
+    clean = washed(stamped, find_seals(stamped))
+    assert red(stamped, 20).sum() > 500
+    assert red(clean, 20).sum() < 0.05 * red(stamped, 20).sum(), "what is left lies in the black strokes"
+    assert (clean.max(axis=2) < 130)[printed].mean() > 0.8
+    assert (page == before).all()
+    assert washed(page, []) is page
