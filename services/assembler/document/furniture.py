@@ -1,7 +1,7 @@
 """Running headers, footers and page numbers: found because they recur, not because of where they stand.
 
 Working inward from the top and the bottom edge of each page, row by row: a row goes on being furniture as long as
-something in it recurs on other pages at the same height with the same text, digits aside. The first row without such a
+something in it recurs on other pages at the same height with the same text, digits aside, or is this page's number. The first row without such a
 thing ends it, so a form's repeated fields below its title stay in the body. What is set larger than the document's
 usual text is no running matter, and neither is a text that stands alone at the height of one (a real heading there).
 """
@@ -18,6 +18,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from services.assembler.document.boxes import overlap
+from services.assembler.document.fonts import usual_size
 from shared.contracts.document import Block, Label
 from shared.contracts.layout import ComposedPage
 
@@ -45,14 +46,14 @@ _EDGES: tuple[Edge, ...] = ("top", "bottom")
 
 def separated(pages: Sequence[ComposedPage]) -> list[ComposedPage]:
     """The pages with their running matter labelled and in the layer `furniture`, and real headings back in the body."""
-    usual = _usual_size(pages)
+    usual = usual_size(block for page in pages for block in page.blocks)
     recurring, sizes = _recurring(pages, usual)
     recurring = _beside_others(recurring, pages)
     out = []
     for page in pages:
         changed: dict[str, Block] = {}
         for edge in _EDGES:
-            for block in _peeled(page, edge, recurring):
+            for block in _peeled(page, edge, recurring, usual):
                 changed[block.id] = block
         for block in page.blocks:
             if block.id not in changed and _is_real_heading(block, page, recurring, sizes, len(pages)):
@@ -65,21 +66,6 @@ def pattern(text: str) -> str:
     """A text with its digits (and a Roman number standing alone) as `#`, without blanks and case."""
     text = "".join(unicodedata.normalize("NFKC", text).split()).lower()
     return "#" if _ROMAN.fullmatch(text) else re.sub(r"\d+", "#", text)
-
-
-def _usual_size(pages: Sequence[ComposedPage]) -> float | None:
-    """Median font size of the characters of plain text."""
-    sizes: Counter[float] = Counter()
-    for page in pages:
-        for block in page.blocks:
-            if block.label in ("text", "list_item") and block.font_size:
-                sizes[round(block.font_size, 1)] += len(block.text)
-    passed, half = 0, sum(sizes.values()) / 2
-    for size in sorted(sizes):
-        passed += sizes[size]
-        if passed >= half:
-            return size
-    return None
 
 
 def _edge(block: Block, page: ComposedPage) -> tuple[Edge, float] | None:
@@ -153,7 +139,7 @@ def _recurs(block: Block, page: ComposedPage, recurring: _Recurring) -> bool:
     return any(abs(place[1] - h) <= SAME_HEIGHT for h in recurring.get((place[0], pattern(block.text)), []))
 
 
-def _peeled(page: ComposedPage, edge: Edge, recurring: _Recurring) -> list[Block]:
+def _peeled(page: ComposedPage, edge: Edge, recurring: _Recurring, usual: float | None) -> list[Block]:
     """Running matter of one edge of a page, relabelled."""
     placed = [
         (list(block.prov[0].bbox), block)
@@ -174,11 +160,27 @@ def _peeled(page: ComposedPage, edge: Edge, recurring: _Recurring) -> list[Block
                 break
             row.append(placed[index][1])
             index += 1
-        running = [block for block in row if _recurs(block, page, recurring)]
+        running = [block for block in row if _recurs(block, page, recurring) or _is_own_number(block, page)]
+        if any(is_page_number(block.text) for block in running):
+            running += [block for block in row if block not in running and _accompanies(block, page, usual)]
         if not running and not any(block.content_layer == "furniture" for block in row):
             break
         out += [replace(block, label=_label(block, edge), content_layer="furniture") for block in running]
     return out
+
+
+def _is_own_number(block: Block, page: ComposedPage) -> bool:
+    """Whether an outermost text is this page's number, which need not recur to be one; beside something it numbers."""
+    found = re.search(r"\d+", block.text)
+    if found is None or int(found[0]) != page.page.page_no or _edge(block, page) is None:
+        return False
+    return is_page_number(block.text) and any(b is not block and b.content_layer == "body" for b in page.blocks)
+
+
+def _accompanies(block: Block, page: ComposedPage, usual: float | None) -> bool:
+    """Whether what stands in the row of a page number is running matter too: a line of text, not larger than others."""
+    large = usual is not None and block.font_size is not None and block.font_size > LARGER * usual
+    return block.label not in ("title", "section_header") and _edge(block, page) is not None and not large
 
 
 def _label(block: Block, edge: Edge) -> Label:

@@ -22,6 +22,8 @@ from services.assembler.document.boxes import common_length, merged, overlap
 
 MIN_GUTTER = 0.5
 """Least width of a gutter, in line heights of the page; blanks between words are about 0.3."""
+MIN_GAIN = 0.5
+"""Height, in line heights, that must have text on both sides of a gutter."""
 ASTRIDE = 0.3
 """Share of its height that a crossing thing must have beside others before it speaks against a gutter."""
 SAME_ROW = 0.35
@@ -91,7 +93,10 @@ def _ordered(indices: list[int], items: Sequence[Item], line: float) -> list[int
         left = [i for i, side in sides if side == 0 and items[i].middle < end]
         right = [i for i, side in sides if side == 1 and items[i].middle < end]
         sides = [(i, side) for i, side in sides if items[i].middle >= end]
-        if _is_form(left, right, items, line):
+        if crossing and common_length(_heights(left, items), _heights(right, items)) < MIN_GAIN * line:
+            # Nothing stands side by side in this band: its order is its own.
+            out += _ordered(sorted([*left, *right]), items, line)
+        elif _is_form(left, right, items, line):
             out += _rows([*left, *right], items)
         else:
             out += _ordered(left, items, line) + _ordered(right, items, line)
@@ -109,7 +114,7 @@ def _gutter(indices: list[int], items: Sequence[Item], line: float) -> _Gutter |
         if not right:
             break
         gain = common_length(_heights(left, items), _heights(right, items))
-        if gain < 0.5 * line:
+        if gain < MIN_GAIN * line:
             continue
         crossing = sorted(set(indices) - set(left) - set(right))
         beside = _heights([*left, *right], items)

@@ -13,9 +13,9 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from services.assembler.document import captions, joins, lists
+from services.assembler.document import captions, joins, lists, sections
 from services.assembler.document.order import Item, reading_order
-from services.assembler.document.regions import best_readings, blocks_of, invisible
+from services.assembler.document.regions import best_readings, blocks_of, invisible, skew
 from services.assembler.document.text import PAIR
 from shared.contracts.document import Block, Confidence, Label, Page, Unit, Warning
 from shared.contracts.errors import ErrorInfo
@@ -70,11 +70,12 @@ def compose_page(given: PageInput) -> ComposedPage:
     read = best_readings(given.readings)
     regions = sorted(layout.regions, key=lambda region: region.region_id)
     known = {region.region_id for region in regions}
-    found = [block for region in regions for block in blocks_of(region, read.get(region.region_id), layout)]
+    slope = skew(layout)
+    found = [block for region in regions for block in blocks_of(region, read.get(region.region_id), layout, slope)]
     for region_id in sorted(set(read) - known):
-        found += blocks_of(_found_by_reader(region_id, read[region_id], layout), read[region_id], layout)
+        found += blocks_of(_found_by_reader(region_id, read[region_id], layout), read[region_id], layout, slope)
     hidden = sorted(layout.invisible, key=lambda line: (line.bbox[1], line.bbox[0], line.text or ""))
-    blocks = joins.joined_over_columns(lists.marked(arranged(found)))
+    blocks = joins.joined_over_columns(sections.promoted(lists.marked(arranged(found))))
     blocks += [invisible(line, i, layout) for i, line in enumerate(hidden) if (line.text or "").strip()]
     blocks = _numbered(captions.attached(blocks), given.page_no)
     warnings = sorted(

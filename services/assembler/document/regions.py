@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from services.assembler.document import tables
 from services.assembler.document.boxes import clipped, shared_area, union
-from services.assembler.document.text import Piece, joined, paragraphs
+from services.assembler.document.text import Piece, is_form, joined, paragraphs
 from shared.contracts.document import Block, ContentLayer, Label, Line, Method, Provenance, Table, rounded
 from shared.contracts.layout import PageLayout, Reading, ReadLine, Region, RegionReading, TextLine
 
@@ -20,11 +20,13 @@ FURNITURE: frozenset[Label] = frozenset({"page_header", "page_footer", "page_num
 WHOLE: frozenset[Label] = frozenset(
     {"title", "section_header", "caption", "formula", "page_header", "page_footer", "page_number"}
 )
-"""Labels whose lines are one text, wherever they break."""
+"""Labels whose lines are one text, wherever they break; unless they are fields of a form."""
 KEPT_EMPTY: frozenset[Label] = frozenset({"picture", "table", "seal", "formula"})
 """Labels that say something without a text."""
 SAME_PLACE = 0.7
 """Share of the smaller box from which two lines with the same text are one, drawn twice."""
+LONG = 5
+"""Times its height from which on a line's slope means something."""
 MIN_ADVANCE = 0.1
 """Width of a character, in page units, below which boxes say nothing about indentation."""
 MAX_INDENT = 120
@@ -44,10 +46,23 @@ def best_readings(readings: Iterable[Reading]) -> dict[str, RegionReading]:
     return out
 
 
-def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout) -> list[Block]:
-    """The blocks of a region in its own order; none for a region of text that has none."""
+def skew(layout: PageLayout) -> float:
+    """Slope of the page's text lines, as detected: the median of long ones, 0 where there are none."""
+    slopes = []
+    for region in layout.regions:
+        for line in region.lines:
+            if line.quad is not None and not line.vertical:
+                x0, y0, x1, y1 = line.quad[:4]
+                height = abs(line.quad[7] - y0)
+                if x1 - x0 > LONG * height:
+                    slopes.append((y1 - y0) / (x1 - x0))
+    return median(slopes) if slopes else 0.0
+
+
+def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout, slope: float = 0.0) -> list[Block]:
+    """The blocks of a region in its own order; none for a region of text that has none. `slope` is the page's `skew`."""
     if reading is not None:
-        pieces = _distinct(_read(line) for line in reading.lines)
+        pieces = _distinct(_read(line, slope) for line in reading.lines)
         method, model = reading.method, reading.model
     else:
         own = region.lines if region.read_by == "native" else []
@@ -57,7 +72,13 @@ def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout)
     box = reading.bbox if reading is not None and reading.bbox is not None else region.bbox
     common = _Common(region, reading, layout, label, method, model)
     if label == "table":
-        return [_table(common, box, pieces)]
+        table = _grid(reading, pieces, layout)
+        if table is not None or not pieces:
+            return [_table(common, box, pieces, table)]
+        label = "text"  # one column: whatever it was taken for, its lines are text
+    if label in WHOLE and is_form(pieces):
+        label = "text"
+    common = _Common(region, reading, layout, label, method, model)
     if label == "code":
         lines = [piece for group in paragraphs(pieces, whole=True) for piece in group]
         return [common.block(0, box, _code(lines), lines)] if lines else []
@@ -106,7 +127,7 @@ class _Common:
 
     def block(self, index: int, box: Sequence[float], text: str, pieces: Sequence[Piece]) -> Block:
         known = [piece.confidence for piece in pieces if piece.confidence is not None]
-        sizes = [piece.font_size or piece.height * HEIGHT_TO_SIZE for piece in pieces]
+        sizes = [piece.font_size for piece in pieces if piece.font_size]
         confidence = mean(known) if known else (self.reading.confidence if self.reading else None)
         vertical = 2 * sum(piece.vertical for piece in pieces) > len(pieces)
         layer: ContentLayer = "furniture" if self.label in FURNITURE else "body"
@@ -140,19 +161,21 @@ class _Common:
         return clipped(box, self.layout.width, self.layout.height)
 
 
-def _table(common: _Common, box: Sequence[float], pieces: list[Piece]) -> Block:
-    page_no, width, height = common.layout.page_no, common.layout.width, common.layout.height
-    table = common.reading.table if common.reading is not None else None
-    if table is None or not table.cells:
-        table = tables.from_pieces(pieces, page_no)
-    if table is None:
-        # One column, or a picture of a table that nobody read: its lines stay, as a text.
-        lines = [piece for group in paragraphs(pieces, whole=True) for piece in group]
-        return common.block(0, box, "\n".join(piece.text.strip() for piece in lines), lines)
-    table = tables.finished(table, page_no, width, height)
+def _grid(reading: RegionReading | None, pieces: Sequence[Piece], layout: PageLayout) -> Table | None:
+    """The grid of a table: the reader's, unless its lines make a complete one by themselves and no VL model saw them."""
+    table = reading.table if reading is not None else None
+    if table is not None and not table.cells:
+        table = None
+    own = tables.from_pieces(pieces, layout.page_no) if reading is None or reading.method != "vl" else None
+    if table is None or (own is not None and tables.complete(own)):
+        table = own
+    return None if table is None else tables.finished(table, layout.page_no, layout.width, layout.height)
+
+
+def _table(common: _Common, box: Sequence[float], pieces: list[Piece], table: Table | None) -> Block:
     ordered = [piece for group in paragraphs(pieces, whole=True) for piece in group]
-    block = common.block(0, box, tables.plain(table), ordered)
-    return replace_table(block, table)
+    block = common.block(0, box, "", ordered)
+    return block if table is None else replace_table(block, table)
 
 
 def replace_table(block: Block, table: Table) -> Block:
@@ -175,8 +198,18 @@ def _code(lines: Sequence[Piece]) -> str:
     return "\n".join(indentation(piece) + piece.text.rstrip() for piece in lines)
 
 
-def _read(line: ReadLine) -> Piece:
-    return Piece(box=list(line.bbox), text=line.text, confidence=line.confidence, vertical=line.vertical)
+def _read(line: ReadLine, slope: float) -> Piece:
+    """A read line; the upright box around a long line on a slope is higher than the line."""
+    x0, y0, x1, y1 = line.bbox
+    length, height = (y1 - y0, x1 - x0) if line.vertical else (x1 - x0, y1 - y0)
+    height = max(0.5 * height, height - abs(slope) * length)
+    return Piece(
+        box=list(line.bbox),
+        text=line.text,
+        confidence=line.confidence,
+        font_size=height * HEIGHT_TO_SIZE,
+        vertical=line.vertical,
+    )
 
 
 def _native(line: TextLine) -> Piece:

@@ -14,6 +14,7 @@ from statistics import median
 
 from msgspec.structs import replace
 
+from services.assembler.document.fonts import usual_size
 from shared.contracts.document import Block, OutlineEntry, Section
 
 HEADINGS = ("title", "section_header")
@@ -34,6 +35,30 @@ _NAMED: tuple[tuple[re.Pattern[str], int], ...] = (
     (re.compile(rf"[(（][{_HAN[:13]}]+[)）]"), 2),
 )
 """Divisions with a name or a Chinese number, by their usual rank; ranks are closed up in each document."""
+
+
+PROMOTED = 1.08
+PROMOTED_READ = 1.0
+"""Times the size of plain text from which on a numbered line that the layout took for text is a heading; the size of a read
+line is measured to a tenth only, so there its number has to do."""
+_NUMBERED = re.compile(r"\s*(?:\d{1,2}(?:[.．]\d{1,2})+[.．]?\s+\S|第[一二三四五六七八九十百]+[章节])")
+_SENTENCE_ENDS = ".。!！?？;；,，:："
+
+
+def promoted(blocks: Sequence[Block]) -> list[Block]:
+    """Blocks of one page; numbered single lines in larger or bold type are headings, whatever the layout took them for."""
+    usual = usual_size(blocks)
+    return [replace(block, label="section_header") if _is_heading(block, usual) else block for block in blocks]
+
+
+def _is_heading(block: Block, usual: float | None) -> bool:
+    if block.label not in ("text", "caption") or block.content_layer != "body" or len(block.lines) != 1 or not usual:
+        return False
+    last = block.text.rstrip()[-1]
+    if not _NUMBERED.match(block.text) or last in _SENTENCE_ENDS or last.isdigit():
+        return False  # a sentence, or a line of a table of contents
+    least = PROMOTED if block.method == "native" else PROMOTED_READ
+    return block.bold or (block.font_size is not None and block.font_size >= least * usual)
 
 
 def levelled(blocks: Sequence[Block], outline: Sequence[OutlineEntry]) -> list[Block]:

@@ -13,17 +13,19 @@ from statistics import median
 from msgspec.structs import replace
 
 from services.assembler.document.boxes import clipped, merged, overlap, union
-from services.assembler.document.text import Piece, joined, rows
+from services.assembler.document.text import Piece, in_one, joined, rows
 from shared.contracts.document import Cell, Table
 from shared.contracts.tables import html_of, table_of
 
+TOUCHING = 0.6
+"""White between two pieces of a row, in line heights, below which they are one: a blank, or a change of font."""
 CLOSE = 0.45
 """White above a row, in line heights, below which it may continue the row above."""
 
 
 def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
     """The grid of a table region from its lines; none without text or without two columns."""
-    pieces = [piece for piece in pieces if piece.text.strip()]
+    pieces = [piece for row in rows([p for p in pieces if p.text.strip()]) for piece in in_one(row, TOUCHING)]
     columns = _closed_up(_columns(pieces), pieces)
     if len(columns) < 2:
         return None
@@ -135,6 +137,11 @@ def plain(table: Table) -> str:
     for cell in table.cells:
         by_row.setdefault(cell.row, []).append(" ".join(cell.text.split()))
     return "\n".join("\t".join(texts) for _, texts in sorted(by_row.items()))
+
+
+def complete(table: Table) -> bool:
+    """Whether every place of the grid has a cell of its own: then the lines themselves say what the table is."""
+    return is_simple(table) and table.num_rows > 1 and len(table.cells) == table.num_rows * table.num_cols
 
 
 def is_simple(table: Table) -> bool:

@@ -22,6 +22,10 @@ COLUMN_GAP = 3.0
 FITS_LATIN = 0.6
 FITS_CJK = 1.0
 """Slack in line heights beyond the next word before a break counts as meant: ragged lines and stretched punctuation."""
+LARGER = 1.12
+LARGER_READ = 1.15
+"""Times the size of the next line from which on a line is no part of its paragraph, native and read."""
+_HEADING = re.compile(r"\s*(?:\d{1,2}(?:[.．]\d{1,2})+[.．]?\s+\S|第[一二三四五六七八九十百0-9]+[章节条])")
 INDENT = 1.2
 """Indentation of a first line, in line heights."""
 
@@ -139,14 +143,14 @@ def rows(pieces: Sequence[Piece]) -> list[list[Piece]]:
     return [sorted(row, key=lambda p: (frame(p)[0], p.text)) for row in out]
 
 
-def _merged(row: Sequence[Piece]) -> list[Piece]:
-    """Pieces of one row that are one line become one; those far apart stay."""
+def in_one(row: Sequence[Piece], nearer: float = COLUMN_GAP) -> list[Piece]:
+    """Pieces of one row nearer than `nearer` line heights become one; those farther apart stay."""
     out: list[Piece] = []
     for piece in row:
         if out and not piece.vertical:
             last = out[-1]
             gap, height = piece.box[0] - last.box[2], max(last.height, piece.height)
-            if gap < COLUMN_GAP * height:
+            if gap < nearer * height:
                 beside = gap < 0.2 * height or (
                     gap < 0.8 * height and is_cjk(last.text[-1:] or " ") and is_cjk(piece.text[:1] or " ")
                 )
@@ -165,7 +169,7 @@ def _merged(row: Sequence[Piece]) -> list[Piece]:
 
 def paragraphs(pieces: Sequence[Piece], *, whole: bool = False) -> list[list[Piece]]:
     """The paragraphs of a region, each a list of its lines in order. `whole`: headings and captions are never cut."""
-    grouped = [_merged(row) for row in rows([piece for piece in pieces if piece.text.strip()])]
+    grouped = [in_one(row) for row in rows([piece for piece in pieces if piece.text.strip()])]
     if whole:
         lines = [piece for row in grouped for piece in row]
         return [lines] if lines else []
@@ -205,12 +209,27 @@ def _split(lines: list[Piece]) -> list[list[Piece]]:
             and after < 0.5 * INDENT * height
         )
         fields = PAIR.match(line.text) is not None and PAIR.match(out[-1][0].text) is not None
-        if item or spaced or indented or fields or _meant(before, line, right):
+        if item or spaced or indented or fields or _resized(before, line) or _meant(before, line, right):
             out.append([line])
         else:
             out[-1].append(line)
         last_marker = mark if item else last_marker
     return out
+
+
+def _resized(line: Piece, following: Piece) -> bool:
+    """Whether a heading stands on top of its text: in other type, or (measured sizes are rough) numbered and larger."""
+    if not line.font_size or not following.font_size:
+        return False
+    numbered = _HEADING.match(line.text) is not None
+    if line.confidence is not None:
+        return numbered and line.font_size > LARGER_READ * following.font_size
+    return line.font_size > LARGER * following.font_size or (numbered and line.bold and not following.bold)
+
+
+def is_form(pieces: Sequence[Piece]) -> bool:
+    """Whether lines are fields of a form, of which a layout model now and then makes one heading."""
+    return sum(PAIR.match(piece.text) is not None for piece in pieces) >= 2
 
 
 def _begins_item(mark: Marker, last: Marker | None) -> bool:

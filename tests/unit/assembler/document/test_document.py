@@ -78,6 +78,17 @@ def test_a_text_that_is_all_there_is_on_its_pages_is_no_furniture() -> None:
     assert markdown == "".join(f"PAGE-{n:02d}\n\n" for n in range(1, 6))[:-1]
 
 
+def test_a_page_number_need_not_recur_and_takes_its_row_along() -> None:
+    notice = make.region(1, "text", make.lines(60, 770, ["Confidential"]))
+    number = make.region(2, "text", make.lines(300, 770, ["Page 1"]))
+    words = make.region(0, "text", make.lines(60, 200, FULL))
+    document, _ = make.document([make.page(make.layout([words, notice, number]))])
+    assert [(b.label, b.text) for b in document.blocks if b.content_layer == "furniture"] == [
+        ("page_footer", "Confidential"),
+        ("page_number", "Page 1"),
+    ]
+
+
 def test_different_heads_on_left_and_right_pages() -> None:
     pages = [page(n, ("text", 30, ["Left" if n % 2 else "Right"]), ("text", 200, FULL)) for n in range(1, 9)]
     document, _ = make.document(pages)

@@ -119,6 +119,19 @@ def test_vertical_columns_go_from_right_to_left() -> None:
     assert ordered(things, vertical=True) == names(things)
 
 
+def test_a_title_beside_nothing_is_not_the_second_column_of_what_follows() -> None:
+    title = paragraph("title", 243, 59, 354, 1)
+    fields = column("f", 56, 220, 91, [1, 1, 1])
+    text = paragraph("text", 56, 198, 540, 3)
+    signs = [
+        (f"{side}{i}", Item(box=(x, 584 + 18 * i, x + 130, 596 + 18 * i), pair=True))
+        for i in range(2)
+        for side, x in (("l", 54), ("r", 308))
+    ]
+    things = [title, *fields, text, *signs]
+    assert ordered(things) == names(things)
+
+
 def test_nothing_is_nothing() -> None:
     assert reading_order([]) == []
 

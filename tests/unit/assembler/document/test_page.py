@@ -184,6 +184,72 @@ def test_a_paragraph_goes_on_in_the_next_column() -> None:
     assert block.text[slice(*first.char_span)].endswith("column and")
 
 
+def test_a_numbered_line_in_larger_type_is_a_heading_whatever_the_layout_says() -> None:
+    plain = make.region(1, "text", make.lines(60, 100, ["Plain text of the usual size.", "And a second line of it."]))
+    large = make.region(0, "text", make.lines(60, 60, ["2.1 A heading"], size=12))
+    contents = make.region(2, "text", make.lines(60, 200, ["2.1 A heading ... 12"], size=12))
+    labels = [block.label for block in make.page(make.layout([plain, large, contents])).blocks]
+    assert labels == ["section_header", "text", "text"]
+
+
+def test_a_heading_on_top_of_its_text_in_one_region_is_cut_off() -> None:
+    lines = [
+        *make.lines(60, 60, ["2.1 A heading that is as long as"], size=12),
+        *make.lines(60, 76, ["the text below it in the same box", "goes."]),
+    ]
+    first, _ = make.page(make.layout([make.region(0, "text", lines)])).blocks
+    assert first.text == "2.1 A heading that is as long as"
+
+
+def test_fields_of_a_form_are_no_heading() -> None:
+    fields = make.region(
+        0, "section_header", make.lines(60, 60, ["合同编号：HT-1", "甲方：某某公司", "乙方：另一公司"])
+    )
+    blocks = make.page(make.layout([fields])).blocks
+    assert [(block.label, block.text) for block in blocks] == [
+        ("text", "合同编号：HT-1"),
+        ("text", "甲方：某某公司"),
+        ("text", "乙方：另一公司"),
+    ]
+
+
+def test_prose_that_was_taken_for_a_table_stays_prose() -> None:
+    pieces = []
+    for row in range(3):
+        for col in range(4):
+            pieces += make.lines(60 + 100 * col, 60 + 14 * row, ["piece of a line"], width=97)
+    [block] = make.page(make.layout([make.region(0, "table", pieces)])).blocks
+    assert (block.label, block.table) == ("text", None)
+
+
+def test_lines_that_make_a_complete_grid_beat_a_grid_that_was_imagined() -> None:
+    grid = [
+        line
+        for row in range(3)
+        for col in range(3)
+        for line in make.lines(60 + 150 * col, 150 + 20 * row, [f"r{row}c{col}"])
+    ]
+    region = make.region(0, "table", grid, read_by="rec")
+    read = make.read_region(region, [line.text or "" for line in grid])
+    wrong = table_of([Cell(row=0, col=0, text="r0c0 r0c1"), Cell(row=0, col=1, text="r0c2")])
+    reading = make.reading("rec", [msgspec.structs.replace(read, table=wrong)])
+    table = make.page(make.layout([region]), readings=[reading]).blocks[0].table
+    assert table is not None
+    assert (table.num_rows, table.num_cols) == (3, 3)
+
+
+def test_the_slope_of_a_scan_does_not_make_long_lines_larger() -> None:
+    slope, lines = 0.02, []
+    for index, width in enumerate((400, 100)):
+        y = 100 + 40 * index
+        quad = [60, y, 60 + width, y + slope * width, 60 + width, y + slope * width + 12, 60, y + 12]
+        lines.append(TextLine(bbox=[60, y, 60 + width, y + slope * width + 12], quad=[float(v) for v in quad]))
+    regions = [make.region(i, "text", [line], read_by="rec") for i, line in enumerate(lines)]
+    reading = make.reading("rec", [make.read_region(region, ["words"]) for region in regions])
+    first, second = make.page(make.layout(regions), readings=[reading]).blocks
+    assert first.font_size == pytest.approx(second.font_size, rel=0.01)
+
+
 def test_low_confidence_is_said() -> None:
     region = make.region(0, "text", make.lines(60, 100, ["?"]), read_by="rec")
     page = make.page(make.layout([region]), readings=[make.reading("r", [make.read_region(region, ["dim"], 0.3)])])
