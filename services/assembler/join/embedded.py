@@ -15,24 +15,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import structlog
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
-from services.assembler.join.events import PARSED, SOURCES, read_event
-from services.assembler.join.memory import Document, Mark, Page, mark_of, open_key
-from services.assembler.join.state import join
-from services.assembler.join.timers import Timers
-from services.assembler.join.turn import Outcome
-from shared.contracts.codec import decode, encode
+from services.assembler.join.driver import Driver, Record
+from services.assembler.join.events import PARSED, SOURCES
+from services.assembler.join.memory import Document, Mark, Page, Write, mark_of, open_key
+from services.assembler.join.outbox import Outbox
+from shared.contracts.codec import decode
 from shared.contracts.errors import DocfleetError
 from shared.contracts.records import DocumentParsed
-from shared.settings import GROUPS, Settings
-from shared.streams import deadletter, headers
-from shared.streams.clients import producer_config, reader_config
-from shared.streams.lanes import topic_of
-from shared.streams.stage import Emit
-from shared.telemetry import metrics
+from shared.settings import Settings
+from shared.streams.clients import reader_config
+from shared.streams.headers import Headers
 from shared.telemetry.health import Health
-from shared.telemetry.tracing import HEADER, TraceParent, continued, new
 
 log = structlog.get_logger()
 
@@ -46,12 +41,14 @@ class Undelivered(Exception):
     """The broker did not take a record."""
 
 
-class Tables:
-    """The join's memory, as objects."""
+class EmbeddedTables:
+    """The join's memory, as objects; there are no changelogs but `docs.parsed`."""
 
-    def __init__(self) -> None:
+    def __init__(self, outbox: Outbox) -> None:
         self.marks: dict[str, Mark] = {}
+        self.driver: Driver | None = None
         self._open: dict[bytes, Document | Page] = {}
+        self._outbox = outbox
 
     def mark(self, document_id: str) -> Mark | None:
         return self.marks.get(document_id)
@@ -64,33 +61,37 @@ class Tables:
         found = self._open.get(open_key(document_id, page_no))
         return found if isinstance(found, Page) else None
 
-    def apply(self, outcome: Outcome) -> None:
-        """Take over what an event changed."""
-        for write in outcome.writes:
-            if write.value is None:
-                self._open.pop(write.key, None)
-            else:
-                self._open[write.key] = write.value
-        for parsed in outcome.parsed:
-            self.marks[parsed.document_id] = mark_of(parsed)
+    def write(self, write: Write) -> None:
+        if write.value is None:
+            self._open.pop(write.key, None)
+        else:
+            self._open[write.key] = write.value
+
+    def end(self, parsed: DocumentParsed, value: bytes, head: Headers) -> None:
+        self.marks[parsed.document_id] = mark_of(parsed)
+
+        def acknowledged(_: int) -> None:
+            if self.driver is not None:
+                self.driver.acknowledged(parsed.document_id, parsed.generation)
+
+        self._outbox.append(PARSED, parsed.document_id.encode(), value, head, acknowledged=acknowledged)
 
 
 class EmbeddedJoin:
     """The loop. Not thread safe; `stop` may be called from a signal handler."""
 
     def __init__(self, settings: Settings, health: Health) -> None:
-        self._settings = settings
         self._health = health
-        self._tables = Tables()
-        self._timers = Timers()
         self._stopping = False
-        self._failure: KafkaError | None = None
         # An empty fetch is held back for this long by the in-process broker, also when a record arrives meanwhile.
         self._reader = reader_config(settings, "join") | {"fetch.wait.max.ms": 20}
-        self._producer: Any = Producer(producer_config(settings))
+        self._outbox = Outbox(settings)
+        self._tables = EmbeddedTables(self._outbox)
+        self._driver = Driver(self._tables, self._outbox, settings.join.window)
+        self._tables.driver = self._driver
 
     def stop(self, *_: Any) -> None:
-        """End after the event under way."""
+        """End after the events under way."""
         self._stopping = True
 
     def run(self) -> None:
@@ -98,11 +99,11 @@ class EmbeddedJoin:
         consumer: Any = Consumer(self._reader)
         try:
             self._read_marks(consumer)
-            consumer.assign(_everything(self._producer, SOURCES))
+            consumer.assign(self._everything(SOURCES))
             self._health.ready("broker", True)
             while not self._stopping:
                 self._turn(consumer)
-            self._producer.flush(5)
+            self._outbox.producer.flush(5)
         finally:
             consumer.close()
 
@@ -111,135 +112,66 @@ class EmbeddedJoin:
         for message in consumer.consume(BATCH, POLL_S):
             error = message.error()
             if error is None:
-                self._handle(message)
+                self._driver.handle(_record(message))
             elif error.fatal():
                 raise KafkaException(error)
             elif error.code() != KafkaError._PARTITION_EOF:
                 log.warning("the broker says", why=error.str())
-        for emit in self._timers.due(time.time()):
-            self._emit(emit, new())
-        self._producer.poll(0)
-        if self._failure is not None:
-            raise Undelivered(f"the broker did not take a record: {self._failure.str()}")
-
-    def _handle(self, message: Any) -> None:
-        metrics.POLLED.labels(topic=message.topic()).inc()
-        try:
-            event = read_event(message.topic(), message.value())
-            outcome = join(self._tables, event, message.timestamp()[1] / 1000, self._settings.join.window)
-        except DocfleetError as error:
-            metrics.JOIN_FOREIGN.labels(topic=message.topic()).inc()
-            self._bury(message, error)
-            return
-        metrics.JOIN_EVENTS.labels(type=type(event).__name__).inc()
-        if outcome.refused is not None:
-            self._bury(message, outcome.refused)
-        self._tables.apply(outcome)
-        trace = _trace(message, outcome.trace_id)
-        for parsed in outcome.parsed:
-            self._publish(parsed, trace)
-        for emit in outcome.emits:
-            self._emit(emit, trace)
-        document_id = event.document_id
-        if outcome.writes or outcome.parsed:
-            document, mark = self._tables.document(document_id), self._tables.mark(document_id)
-            self._timers.note(document_id, document, mark)
-            metrics.JOIN_OPEN.set(len(self._timers))
-
-    # --- producing ----------------------------------------------------------------------------------------------------
-
-    def _publish(self, parsed: DocumentParsed, trace: TraceParent) -> None:
-        metrics.JOIN_ENDED.labels(status=parsed.status).inc()
-        log.info("ended", document_id=parsed.document_id, generation=parsed.generation, status=parsed.status)
-
-        def acknowledged() -> None:
-            self._timers.acknowledged(parsed.document_id, parsed.generation)
-
-        self._emit(Emit(PARSED, parsed.document_id, parsed), trace, acknowledged)
-
-    def _emit(self, emit: Emit, trace: TraceParent, acknowledged: Any = None) -> None:
-        head = headers.make(emit.record, source="join", trace=trace, extra=emit.headers)
-        self._produce(topic_of(emit.topic, emit.record), emit.key.encode(), encode(emit.record), head, acknowledged)
-
-    def _bury(self, message: Any, error: DocfleetError) -> None:
-        """Copy a record to `docs.dlq`."""
-        log.warning(
-            "dead letter", topic=message.topic(), offset=message.offset(), code=str(error.code), why=error.message
-        )
-        metrics.DEAD_LETTERED.labels(topic=message.topic(), code=str(error.code)).inc()
-        head = deadletter.headers(
-            message.headers(),
-            topic=message.topic(),
-            partition=message.partition(),
-            offset=message.offset(),
-            timestamp_ms=message.timestamp()[1],
-            group=GROUPS["join"],
-            code=error.code,
-            message=error.message,
-        )
-        self._produce(deadletter.TOPIC, message.key(), message.value(), head, None)
-
-    def _produce(self, topic: str, key: bytes | None, value: bytes | None, head: headers.Headers, done: Any) -> None:
-        def reported(error: KafkaError | None, _: Any) -> None:
-            if error is not None:
-                self._failure = error
-            elif done is not None:
-                done()
-
-        while True:
-            try:
-                self._producer.produce(topic, value=value, key=key, headers=head, on_delivery=reported)
-            except BufferError:
-                self._producer.poll(0.1)
-            else:
-                metrics.PRODUCED.labels(topic=topic).inc()
-                return
-
-    # --- starting -----------------------------------------------------------------------------------------------------
+        self._driver.tick(time.time())
+        self._outbox.poll(0)
+        if self._outbox.failure is not None:
+            raise Undelivered(f"the broker did not take a record: {self._outbox.failure}")
 
     def _read_marks(self, consumer: Any) -> None:
         """Which documents have ended, from `docs.parsed`, read to its end."""
-        places = _everything(self._producer, [PARSED])
+        places = self._everything([PARSED])
         unread = {place.partition for place in places}
         consumer.assign(places)
         while unread and not self._stopping:
+            self._health.beat("join")
             message = consumer.poll(1.0)
             if message is None:
                 continue
-            if message.error() is None and message.value() is not None:
+            error = message.error()
+            if error is not None and error.code() == KafkaError._PARTITION_EOF:
+                unread.discard(message.partition())
+            elif error is None and message.value() is not None:
                 try:
                     parsed = decode(message.value(), DocumentParsed)
-                except DocfleetError as error:
-                    self._bury(message, error)
+                except DocfleetError as refusal:
+                    self._driver.bury(_record(message), refusal)
                 else:
                     self._tables.marks[parsed.document_id] = mark_of(parsed)
-            elif message.error() is not None and message.error().code() == KafkaError._PARTITION_EOF:
-                unread.discard(message.partition())
         consumer.unassign()
 
+    def _everything(self, topics: Sequence[str]) -> list[TopicPartition]:
+        """All partitions from their beginnings; a topic of the in-process broker appears when a producer asks for it."""
+        found = []
+        for topic in topics:
+            partitions = self._outbox.producer.list_topics(topic, timeout=10).topics[topic].partitions
+            found += [TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in partitions]
+        return found
 
-def _everything(producer: Any, topics: Sequence[str]) -> list[TopicPartition]:
-    """All partitions from their beginnings; a topic of the in-process broker appears when a producer asks for it."""
-    found = []
-    for topic in topics:
-        partitions = producer.list_topics(topic, timeout=10).topics[topic].partitions
-        found += [TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in partitions]
-    return found
 
-
-def _trace(message: Any, trace_id: str | None) -> TraceParent:
-    """The document's trace where it is known, else that of the event."""
-    trace = continued(headers.read(message.headers()).get(HEADER))
-    return TraceParent(trace_id, trace.span_id) if trace_id else trace
+def _record(message: Any) -> Record:
+    return Record(
+        message.topic(),
+        message.partition(),
+        message.offset(),
+        message.timestamp()[1],
+        message.key(),
+        message.value(),
+        message.headers() or [],
+    )
 
 
 def run(settings: Settings, health: Health) -> int:
     """Run until SIGTERM or SIGINT. 0 when it ended as asked, 1 when it could not go on."""
-    driver = EmbeddedJoin(settings, health)
+    loop = EmbeddedJoin(settings, health)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, driver.stop)
+        signal.signal(number, loop.stop)
     try:
-        driver.run()
+        loop.run()
     except (Undelivered, KafkaException) as error:
         log.error("ended by an error", why=str(error))
         return 1

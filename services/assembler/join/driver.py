@@ -1,0 +1,132 @@
+"""What both drivers do with an event: read it, join it, apply and append what comes out, and let the timers send.
+
+A driver brings the records of the sources, in order within a partition, and keeps the tables. Nothing here raises for what is in a
+record: foreign bytes and bugs become dead letters, and the records behind them go on.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections import deque
+from typing import Protocol
+
+import msgspec
+import structlog
+
+from services.assembler.join.events import read_event
+from services.assembler.join.memory import Memory, Write
+from services.assembler.join.outbox import Outbox
+from services.assembler.join.state import join
+from services.assembler.join.timers import Timers
+from services.assembler.join.turn import Outcome
+from shared.contracts.codec import encode
+from shared.contracts.errors import DocfleetError, ErrorCode
+from shared.contracts.records import CancelDocument, DocumentParsed, Result
+from shared.streams import headers
+from shared.telemetry import metrics
+from shared.telemetry.tracing import HEADER, TraceParent, continued, new
+
+log = structlog.get_logger()
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A record of a source."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[str, bytes | None]]
+
+
+class Tables(Memory, Protocol):
+    """The tables as a driver keeps them."""
+
+    def write(self, write: Write) -> None:
+        """Change the table `open`, here and in its changelog."""
+        ...
+
+    def end(self, parsed: DocumentParsed, value: bytes, head: headers.Headers) -> None:
+        """Append to `docs.parsed` and mark the document; call `Driver.acknowledged` when the broker has it."""
+        ...
+
+
+class Driver:
+    """One per process. `acknowledged` may be called on any thread, everything else on one."""
+
+    def __init__(self, tables: Tables, outbox: Outbox, window: int) -> None:
+        self.timers = Timers()
+        self.handled = 0
+        self._tables = tables
+        self._outbox = outbox
+        self._window = window
+        self._acknowledged: deque[tuple[str, int]] = deque()
+
+    def handle(self, record: Record) -> None:
+        """One event of a source."""
+        metrics.POLLED.labels(topic=record.topic).inc()
+        self.handled += 1
+        try:
+            event = read_event(record.topic, record.value)
+            outcome = join(self._tables, event, record.timestamp_ms / 1000, self._window)
+        except DocfleetError as error:
+            metrics.JOIN_FOREIGN.labels(topic=record.topic).inc()
+            self.bury(record, error)
+            return
+        except Exception as error:
+            # A bug. Nothing was changed yet; to let it through would lose the event without a trace.
+            log.exception("the join failed", topic=record.topic, offset=record.offset)
+            refusal = DocfleetError(ErrorCode.internal, f"the join raised {type(error).__name__}")
+            self.bury(record, refusal, traceback.format_exc())
+            return
+        metrics.JOIN_EVENTS.labels(type=type(event).__name__).inc()
+        if outcome.refused is not None:
+            self.bury(record, outcome.refused)
+        self._carry_out(event, outcome, _trace(record, outcome.trace_id))
+
+    def _carry_out(self, event: Result | CancelDocument, outcome: Outcome, trace: TraceParent) -> None:
+        for write in outcome.writes:
+            self._tables.write(write)
+        for parsed in outcome.parsed:
+            log.info("ended", document_id=parsed.document_id, generation=parsed.generation, status=parsed.status)
+            metrics.JOIN_ENDED.labels(status=parsed.status).inc()
+            self._tables.end(parsed, encode(parsed), headers.make(parsed, source="join", trace=trace))
+        for emit in outcome.emits:
+            self._outbox.emit(emit, trace)
+        if outcome.writes or outcome.parsed:
+            name = event.document_id
+            self.timers.note(name, self._tables.document(name), self._tables.mark(name))
+            metrics.JOIN_OPEN.set(len(self.timers))
+
+    def acknowledged(self, document_id: str, generation: int) -> None:
+        """The broker has this terminal record."""
+        self._acknowledged.append((document_id, generation))
+
+    def tick(self, now: float) -> None:
+        """Let the timers send. `now` in seconds since the epoch."""
+        while self._acknowledged:
+            self.timers.acknowledged(*self._acknowledged.popleft())
+        for emit in self.timers.due(now):
+            self._outbox.emit(emit, new())
+
+    def bury(self, record: Record, error: DocfleetError, stack: str = "") -> None:
+        """Copy a record to `docs.dlq`."""
+        self._outbox.bury(
+            error,
+            topic=record.topic,
+            partition=record.partition,
+            offset=record.offset,
+            timestamp_ms=record.timestamp_ms,
+            key=record.key,
+            value=record.value,
+            head=record.headers,
+            stack=stack,
+        )
+
+
+def _trace(record: Record, trace_id: str | None) -> TraceParent:
+    """The document's trace where it is known, else that of the event."""
+    trace = continued(headers.read(record.headers).get(HEADER))
+    return TraceParent(trace_id, trace.span_id) if trace_id else trace
