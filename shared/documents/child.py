@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import warnings
 from collections import OrderedDict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -43,18 +46,22 @@ class DocumentChild:
         _check_readable(path)
         check_bytes(path.stat().st_size, self._limits)
         mime_type = sniff.mime_type_of(path, argument.filename)
-        return self._document(path, mime_type, argument.password).inspect(), []
+        with self._document(path, mime_type, argument.password) as document:
+            return document.inspect(), []
 
     def open_page(self, argument: PageCall, blocks: list[Block]) -> tuple[PageAnswer, list[Block]]:
         path = Path(argument.path)
         _check_readable(path)
-        return self._document(path, argument.mime_type, argument.password).open_page(argument)
+        with self._document(path, argument.mime_type, argument.password) as document:
+            return document.open_page(argument)
 
     def decode(self, argument: DecodeCall, blocks: list[Block]) -> tuple[Picture, list[Block]]:
         image = decode_jpeg(blocks[0].view(), self._limits)
         return Picture(width=image.width, height=image.height), [Block.of(np.asarray(image))]
 
-    def _document(self, path: Path, mime_type: str, password: str | None) -> Opened:
+    @contextlib.contextmanager
+    def _document(self, path: Path, mime_type: str, password: str | None) -> Iterator[Opened]:
+        """The open document; it is kept open unless something is wrong with it, for then its state is anybody's guess."""
         status = path.stat()
         # The file, not its name: a path may be used again for another document.
         key = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size, mime_type, password)
@@ -63,8 +70,12 @@ class DocumentChild:
             while len(self._open) >= KEEP_OPEN:
                 self._open.popitem(last=False)[1].close()
             document = self._opened(path, mime_type, password)
+        try:
+            yield document
+        except BaseException:
+            document.close()
+            raise
         self._open[key] = document
-        return document
 
     def _opened(self, path: Path, mime_type: str, password: str | None) -> Opened:
         if mime_type == sniff.PDF:
@@ -83,4 +94,6 @@ def _check_readable(path: Path) -> None:
 
 def create(limits: Limits) -> DocumentChild:
     """Factory for `shared.children`."""
+    # What Pillow remarks on odd files is said by our warnings where it matters.
+    warnings.simplefilter("ignore")
     return DocumentChild(limits)

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageFile, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageFile, UnidentifiedImageError
 
 from shared.children.block import Block
 from shared.contracts.document import Warning
@@ -27,12 +27,22 @@ from shared.documents.pictures import jpeg_of, packed, small_of
 from shared.settings import Limits
 
 _ORIENTATION = 0x0112
-_TURNED = (5, 6, 7, 8)
-"""EXIF orientations that swap width and height."""
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+"""What undoes an EXIF orientation (EXIF 3.0, tag 274). From 5 on, width and height change places."""
 _OBLONG = 1.2
 """Ratio of resolutions from which pixels are stretched to squares: coarse fax is 204 x 98 dpi."""
 _TRY_PIXELS = 50_000_000
 """An image up to this size is decoded when it is inspected, so that a broken one is told at once."""
+_MIN_TRUNCATED = 0.1
+"""Share of its rows from which a file that ends too early is worth reading; missing rows are black."""
 # The check is ours (limits.max_image_pixels), made on every frame before it is decoded.
 Image.MAX_IMAGE_PIXELS = None
 
@@ -47,27 +57,27 @@ class ImageFileOpened:
         self._limits = limits
         with _reading(None):
             self._image = Image.open(path, formats=[sniff.IMAGES[mime_type]])
+            self._orientation = _exif_orientation(self._image)
         check_pixels(*self._image.size, limits)
 
     def close(self) -> None:
         self._image.close()
 
     def inspect(self) -> Inspected:
-        """Sizes of all frames (of TIFF; of other types the first). Raises `corrupt`, `too_large`, `resource_limit`."""
+        """Sizes of all frames (of TIFF; of other types the first). Raises `corrupt`, `too_large`, `resource_limit`.
+
+        What is odd about a frame is said when it is opened.
+        """
         pages: list[PageGeometry] = []
-        warnings: list[Warning] = []
         while self._seek(len(pages)):
             check_pages(len(pages) + 1, self._limits)
             check_pixels(*self._image.size, self._limits, len(pages) + 1)
             width, height = self._shown_size()
             pages.append(PageGeometry(width=width, height=height))
-            if self._orientation() not in range(1, 9):
-                warnings.append(_bad_orientation(len(pages)))
         if len(pages) == 1 and self._image.width * self._image.height <= _TRY_PIXELS:
             self._seek(0)
-            _, repaired = self._decoded(1)
-            warnings += repaired
-        return Inspected(mime_type=self._mime_type, unit="px", pages=pages, warnings=warnings)
+            self._decoded(1)
+        return Inspected(mime_type=self._mime_type, unit="px", pages=pages)
 
     def open_page(self, call: PageCall) -> tuple[PageAnswer, list[Block]]:
         """A frame and its pictures. Raises `corrupt`, `resource_limit`."""
@@ -89,7 +99,7 @@ class ImageFileOpened:
             return packed(page, small=None, full=None, jpeg=None)
         scale, scaled = page_scale(width, height, 1.0, self._limits)
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
-        plain = self._mime_type == "image/jpeg" and not scaled and self._orientation() in (0, 1)
+        plain = self._mime_type == "image/jpeg" and not scaled and self._orientation in (0, 1)
         plain = plain and self._image.mode in ("L", "RGB") and self._image.size == size
         image, warnings = self._decoded(call.page_no, size if scaled else None)
         if image.size != size:
@@ -114,13 +124,6 @@ class ImageFileOpened:
                 return False
         return True
 
-    def _orientation(self) -> int:
-        if self._mime_type == "image/tiff":
-            return 1  # Pillow turns TIFF frames itself, and says their size as turned.
-        with contextlib.suppress(Exception):
-            return int(self._image.getexif().get(_ORIENTATION, 1))
-        return 1
-
     def _dpi(self) -> float | None:
         x, y = self._resolutions()
         return round(max(x, y), 1) if min(x, y) >= 50 and max(x, y) <= 4800 else None
@@ -136,11 +139,11 @@ class ImageFileOpened:
         x, y = self._resolutions()
         if min(x, y) > 20 and _OBLONG <= max(x, y) / min(x, y) <= 5:
             width, height = (round(width * y / x), height) if y > x else (width, round(height * x / y))
-        return (height, width) if self._orientation() in _TURNED else (width, height)
+        return (height, width) if self._orientation > 4 else (width, height)
 
     def _decoded(self, page_no: int, size: tuple[int, int] | None = None) -> tuple[Image.Image, list[Warning]]:
         """The frame as RGB, turned as EXIF says; a JPEG is decoded no larger than `size` needs."""
-        orientation = self._orientation()
+        orientation = self._orientation
         warnings = [] if orientation in range(1, 9) else [_bad_orientation(page_no)]
         with _reading(page_no):
             image: Image.Image = self._image
@@ -156,8 +159,8 @@ class ImageFileOpened:
                 image = self._load_what_there_is()
                 message = "the image file ends too early; its last part is missing"
                 warnings.append(Warning(code="repaired", message=message, page_no=page_no))
-            turned = ImageOps.exif_transpose(image) if orientation in range(2, 9) else image
-            return rgb_of(turned), warnings
+            turn = _TURNS.get(orientation)
+            return rgb_of(image.transpose(turn) if turn is not None else image), warnings
 
     def _load_what_there_is(self) -> Image.Image:
         image = Image.open(self._path, formats=[sniff.IMAGES[self._mime_type]])
@@ -167,7 +170,26 @@ class ImageFileOpened:
             image.load()
         finally:
             ImageFile.LOAD_TRUNCATED_IMAGES = False
+        rows = np.flatnonzero(np.asarray(image.convert("L")).any(axis=1))
+        if not len(rows) or rows[-1] < image.height * _MIN_TRUNCATED:
+            raise OSError("hardly anything of it can be decoded")
         return image
+
+
+def _exif_orientation(image: Image.Image) -> int:
+    """The orientation that the file's head states, 1 where it states none; invalid values as they are.
+
+    Pillow's own way would decode a PNG for it, and turns TIFF frames by itself, whose sizes it gives as turned.
+    """
+    data = image.info.get("exif")
+    if image.format == "TIFF" or not isinstance(data, bytes):
+        return 1
+    exif = Image.Exif()
+    with contextlib.suppress(Exception):  # a broken EXIF block is no reason to refuse a picture
+        exif.load(data)
+        value = exif.get(_ORIENTATION, 1)
+        return value if isinstance(value, int) and value <= 8 else 0
+    return 1
 
 
 def rgb_of(image: Image.Image) -> Image.Image:

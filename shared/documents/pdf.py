@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pymupdf
 from pymupdf import mupdf
 
@@ -19,7 +20,7 @@ from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import PageGeometry
 from shared.documents import sniff
 from shared.documents.frame import Frame
-from shared.documents.limits import check_pages
+from shared.documents.limits import check_pages, check_pixels
 from shared.documents.marks import Marks, quiet
 from shared.documents.page import Annotation, Inspected, OpenedPage, PageAnswer, PageCall
 from shared.documents.pictures import SMALL_SIDE, packed, small_of
@@ -77,26 +78,28 @@ class PdfFile:
         """Text, marks and pictures of a page. Raises `corrupt`, `resource_limit`, `MemoryError`."""
         if not 1 <= call.page_no <= self._document.page_count:
             raise DocfleetError(ErrorCode.corrupt, f"there is no page {call.page_no}", page_no=call.page_no)
+        complaints = _Complaints()
         with _reading(call.page_no):
             frame, page = self._open(call.page_no - 1)
             opened, marks = self._look(page, frame, call.page_no)
             drawn = None
-            if call.picture == "always" or (call.picture == "auto" and shows_more_than_it_says(opened)):
+            wanted = call.picture == "always" or (call.picture == "auto" and shows_more_than_it_says(opened))
+            if wanted or call.layout_picture:
+                for info in marks.infos:
+                    check_pixels(info["width"], info["height"], self._limits, call.page_no)
+            if wanted:
                 drawn = draw(page, frame, marks, call.dpi, self._limits)
             small = None
             if call.layout_picture:
                 scale = SMALL_SIDE / max(frame.width, frame.height)
                 small = small_of(drawn.image) if drawn else render(page, scale)
+        warnings = complaints.warnings(call.page_no)
         if drawn is not None:
-            scaled = Warning(
-                code="render_scaled",
-                message="the page is larger than limits.max_page_pixels; its picture was made smaller",
-                page_no=call.page_no,
-            )
-            changes: dict[str, Any] = {"scale": drawn.scale, "dpi": rounded(drawn.scale * 72.0)}
             if drawn.scaled:
-                changes["warnings"] = [*opened.warnings, scaled]
-            opened = _replaced(opened, changes)
+                message = "the page is larger than limits.max_page_pixels; its picture was made smaller"
+                warnings.append(Warning(code="render_scaled", message=message, page_no=call.page_no))
+            opened = msgspec.structs.replace(opened, scale=drawn.scale, dpi=rounded(drawn.scale * 72.0))
+        opened = msgspec.structs.replace(opened, warnings=warnings)
         jpeg = drawn.jpeg() if drawn is not None and call.jpeg else None
         return packed(opened, small=small, full=drawn.image if drawn else None, jpeg=jpeg)
 
@@ -206,9 +209,26 @@ def _annotations(page: Any, frame: Frame) -> Iterator[Annotation]:
         )
 
 
-def _replaced(page: OpenedPage, changes: dict[str, Any]) -> OpenedPage:
-    fields = {name: getattr(page, name) for name in page.__struct_fields__}
-    return OpenedPage(**{**fields, **changes})
+class _Complaints:
+    """What MuPDF notes while it goes on: it leaves out what it cannot decode, also for want of memory, and raises nothing."""
+
+    def __init__(self) -> None:
+        pymupdf.TOOLS.reset_mupdf_warnings()
+
+    def warnings(self, page_no: int) -> list[Warning]:
+        """A warning where something was left out. Raises `MemoryError` when it was left out for want of memory."""
+        noted = pymupdf.TOOLS.mupdf_warnings(reset=True)
+        if any(words in noted for words in _OUT_OF_MEMORY):
+            raise MemoryError
+        if not any(words in noted for words in _LEFT_OUT):
+            return []
+        message = "parts of the page's content are damaged and may be missing"
+        return [Warning(code="repaired", message=message, page_no=page_no)]
+
+
+_OUT_OF_MEMORY = ("malloc", "calloc", "realloc", "out of memory", "exceeds system limits")
+"""Words of MuPDF's allocator, and of OpenJPEG when a tile cannot be allocated."""
+_LEFT_OUT = ("Ignoring error", "gnored error", "may not be correct", "premature end", "library error")
 
 
 def _storable(text: str) -> str:

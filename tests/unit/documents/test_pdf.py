@@ -351,6 +351,7 @@ def test_a_broken_page_is_listed_and_the_others_are_read(bench: Bench) -> None:
     texts = []
     for number in (1, 2, 4):
         texts += [line.text for line in bench.open(data, number)[0].lines]
+    assert [one.code for one in bench.open(data, 2)[0].warnings] == ["repaired"]
     assert texts[0] == "PAGE-1"
     assert texts[-1] == "PAGE-4"
     assert code_of(lambda: bench.open(data, 3)) is ErrorCode.corrupt

@@ -1,0 +1,61 @@
+"""What a file is, by content, and the advice for what cannot be read."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from shared.contracts.errors import DocfleetError, ErrorCode
+from shared.documents.sniff import mime_type_of
+from tests.support.pdfs import contents
+
+pytestmark = pytest.mark.unit
+
+
+def archive(*names: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        for name in names:
+            file.writestr(name, "content")
+    return out.getvalue()
+
+
+def test_pdf_with_junk_before_or_without_its_first_line(tmp_path: Path) -> None:
+    path = tmp_path / "picture.png"
+    whole = contents(["one"])
+    for data in (whole, b"\r\nHTTP/1.1 200 OK\r\n\r\n" + whole, whole[whole.index(b"\n") :]):
+        path.write_bytes(data)
+        assert mime_type_of(path, "picture.png") == "application/pdf"
+
+
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600
+
+
+@pytest.mark.parametrize(
+    ("data", "filename", "code", "says"),
+    [
+        (archive("[Content_Types].xml", "word/document.xml"), None, ErrorCode.unsupported_type, "Word"),
+        (archive("xl/workbook.xml"), None, ErrorCode.unsupported_type, "Excel"),
+        (archive("a.pdf"), None, ErrorCode.unsupported_type, "ZIP"),
+        (archive("word/document.xml")[:-40], None, ErrorCode.corrupt, "broken"),
+        (archive("x")[:-40], "letter.docx", ErrorCode.corrupt, "broken"),
+        (archive("x")[:-40], None, ErrorCode.unsupported_type, "ZIP"),
+        (OLE, None, ErrorCode.unsupported_type, "old binary"),
+        (OLE + "EncryptedPackage".encode("utf-16-le"), None, ErrorCode.encrypted, "password"),
+        (b"just words", "words.docx", ErrorCode.unsupported_type, "plain text"),
+        (b"<!DOCTYPE html><p>", None, ErrorCode.unsupported_type, "HTML"),
+        ("纯文本".encode() * 900, None, ErrorCode.unsupported_type, "plain text"),
+        (b"\0\0\0\x18ftypheic", None, ErrorCode.unsupported_type, "HEIC"),
+        (bytes(range(128, 256)), "scan.pdf", ErrorCode.unsupported_type, "unknown"),
+        (b" \n\0\0", None, ErrorCode.empty_file, "nothing"),
+    ],
+)
+def test_advice(tmp_path: Path, data: bytes, filename: str | None, code: ErrorCode, says: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    with pytest.raises(DocfleetError, match=says) as error:
+        mime_type_of(path, filename)
+    assert error.value.code is code
