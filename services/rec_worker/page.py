@@ -199,19 +199,24 @@ class PageReading:
         return table
 
     def _grid(self, region: Region, lines: list[ReadLine]) -> tuple[Table | None, str]:
+        """The table, or why there is none. What lies around its lines is looked at first: a region may reach further than its table."""
         if not self._frame.has_picture:
             return None, "the page has no picture"
-        picture, begin = self._frame.part(region.bbox, margin=False)
-        grid = self._use(self._tools.structure()).read(picture)
-        if not grid.complete:
-            return None, "it is larger than the model can say"
-        cells = [
-            msgspec.structs.replace(
-                cell, bbox=self._frame.box(np.array(cell.bbox, dtype=np.float32).reshape(2, 2) + begin)
-            )
-            for cell in grid.cells
-        ]
-        return tables.build(cells, lines, page_no=self._page.page_no)
+        why = ""
+        for box in [*([tables.around(lines)] if lines else []), region.bbox]:
+            picture, begin = self._frame.part(box, margin=False)
+            grid = self._use(self._tools.structure()).read(picture)
+            cells = [
+                msgspec.structs.replace(
+                    cell, bbox=self._frame.box(np.array(cell.bbox, dtype=np.float32).reshape(2, 2) + begin)
+                )
+                for cell in grid.cells
+            ]
+            table, doubt = tables.build(cells, lines, page_no=self._page.page_no)
+            if table is not None and grid.complete:
+                return table, ""
+            why = why or doubt or "it is larger than the model can say"
+        return None, why
 
     # --- warnings -----------------------------------------------------------------------------------------------------
 

@@ -11,12 +11,15 @@ All boxes are `[x0, y0, x1, y1]` in one frame, whichever; lines are horizontal.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from statistics import median
+from typing import NamedTuple
 
 from services.rec_worker.tiles import Tiles, cols_of, rows_of
 from shared.contracts.document import Cell, Table, rounded
 from shared.contracts.layout import ReadLine
+from shared.contracts.tables import table_of
 from shared.models.table import TableCell
 
 MAX_CELLS = 5_000
@@ -26,9 +29,24 @@ MIN_PLACED = 0.9
 MIN_FILLED = 0.25
 """Share of the cells that must have text: a grid much finer than its text was imagined."""
 MAX_TORN = 0.34
-"""Share of the lines that may be split where there is no blank (two of them always may)."""
+"""Share of the lines that may be split where there is no blank."""
+MAX_CROWDED = 0.15
+"""Share of the filled cells that may hold texts side by side: more means that columns are missing."""
+FREE = 2
+"""So many lines or cells may always be odd."""
 SNAP = 3
 """Characters around the place of a split in which a blank is preferred."""
+
+
+class _Part(NamedTuple):
+    """A line, or a part of one, in its cell."""
+
+    y: float
+    """Of its middle."""
+    x0: float
+    x1: float
+    height: float
+    text: str
 
 
 def build(cells: Sequence[TableCell], lines: Sequence[ReadLine], *, page_no: int) -> tuple[Table | None, str]:
@@ -38,27 +56,18 @@ def build(cells: Sequence[TableCell], lines: Sequence[ReadLine], *, page_no: int
     """
     if problem := _problem(cells):
         return None, problem
-    rows, cols = max(c.row + c.row_span for c in cells), max(c.col + c.col_span for c in cells)
-    owner = {(r, c): i for i, cell in enumerate(cells) for r in rows_of(cell) for c in cols_of(cell)}
     tiles = Tiles.of(cells)
     if tiles is None:
         return None, "rows or columns of the grid are not in order"
-    parts: dict[int, list[tuple[float, float, str]]] = {}
+    parts: dict[int, list[_Part]] = {}
     torn = 0
     for line in lines:
-        placed_parts, blanks = _placed(line, tiles)
+        found, blanks = _placed(line, tiles)
         torn += not blanks
-        for index, x, text in placed_parts:
-            parts.setdefault(index, []).append(((line.bbox[1] + line.bbox[3]) / 2, x, text))
-    if torn > max(2, MAX_TORN * len(lines)):
-        return None, f"it cuts {torn} of {len(lines)} lines in the middle of a word"
-    total, placed = sum(len(line.text.strip()) for line in lines), 0
-    for entries in parts.values():
-        placed += sum(len(text) for _, _, text in entries)
-    if total and placed < MIN_PLACED * (total - len(lines)):
-        return None, f"only {placed} of {total} characters lie in cells"
-    if len(parts) < MIN_FILLED * len(cells):
-        return None, f"only {len(parts)} of {len(cells)} cells have text"
+        for index, part in found:
+            parts.setdefault(index, []).append(part)
+    if doubt := _doubt(cells, lines, parts, torn):
+        return None, doubt
     filled = [
         Cell(
             row=cell.row,
@@ -72,26 +81,49 @@ def build(cells: Sequence[TableCell], lines: Sequence[ReadLine], *, page_no: int
         )
         for index, cell in enumerate(cells)
     ]
-    filled += [Cell(row=r, col=c, page_no=page_no) for r in range(rows) for c in range(cols) if (r, c) not in owner]
-    filled.sort(key=lambda cell: (cell.row, cell.col))
-    return Table(num_rows=rows, num_cols=cols, cells=filled, html=html(filled)), ""
+    taken = {(row, col) for cell in cells for row in rows_of(cell) for col in cols_of(cell)}
+    rows, cols = max(row for row, _ in taken) + 1, max(col for _, col in taken) + 1
+    filled += [Cell(row=r, col=c, page_no=page_no) for r in range(rows) for c in range(cols) if (r, c) not in taken]
+    return table_of(filled, page_no=page_no), ""
 
 
-def html(cells: Sequence[Cell]) -> str:
-    """The table as HTML: one line, spans as attributes, `th` for header cells. `cells` are sorted by row and column."""
-    out = ["<table>"]
-    row = -1
-    for cell in cells:
-        while row < cell.row:
-            out.append("</tr><tr>" if row >= 0 else "<tr>")
-            row += 1
-        tag = "th" if cell.column_header or cell.row_header else "td"
-        spans = f' rowspan="{cell.row_span}"' * (cell.row_span > 1) + f' colspan="{cell.col_span}"' * (
-            cell.col_span > 1
-        )
-        out.append(f"<{tag}{spans}>{escape(cell.text, quote=False)}</{tag}>")
-    out.append("</tr></table>" if row >= 0 else "</table>")
-    return "".join(out)
+def around(lines: Sequence[ReadLine]) -> list[float]:
+    """The box of a table by its lines, with room for the rules around it: as much as a line is high."""
+    boxes = [line.bbox for line in lines]
+    room = median(box[3] - box[1] for box in boxes)
+    return [
+        min(box[0] for box in boxes) - room,
+        min(box[1] for box in boxes) - room,
+        max(box[2] for box in boxes) + room,
+        max(box[3] for box in boxes) + room,
+    ]
+
+
+def _doubt(
+    cells: Sequence[TableCell], lines: Sequence[ReadLine], parts: Mapping[int, Sequence[_Part]], torn: int
+) -> str:
+    """Why this grid is not that of these lines; empty where nothing speaks against it."""
+    if torn > max(FREE, MAX_TORN * len(lines)):
+        return f"it cuts {torn} of {len(lines)} lines in the middle of a word"
+    total = sum(len(line.text.strip()) - 1 for line in lines)
+    placed = sum(len(part.text) for found in parts.values() for part in found)
+    if placed < MIN_PLACED * total:
+        return f"only {placed} of {total} characters lie in cells"
+    if len(parts) < MIN_FILLED * len(cells):
+        return f"only {len(parts)} of {len(cells)} cells have text"
+    crowded = sum(_side_by_side(found) for found in parts.values())
+    if crowded > max(FREE, MAX_CROWDED * len(parts)):
+        return f"{crowded} of {len(parts)} cells hold texts that stand side by side"
+    return ""
+
+
+def _side_by_side(parts: Sequence[_Part]) -> bool:
+    """Whether two parts of a cell stand in one row with room for an edge between them."""
+    ordered = sorted(parts, key=lambda part: part.x0)
+    return any(
+        abs(left.y - right.y) < 0.5 * min(left.height, right.height) and right.x0 - left.x1 > 0.5 * left.height
+        for left, right in combinations(ordered, 2)
+    )
 
 
 def _problem(cells: Sequence[TableCell]) -> str:
@@ -115,15 +147,16 @@ def _problem(cells: Sequence[TableCell]) -> str:
     return ""
 
 
-def _placed(line: ReadLine, tiles: Tiles) -> tuple[list[tuple[int, float, str]], bool]:
-    """Cell, x and text of each part of a line, and whether it was split at blanks only. Places without a cell hold no text."""
+def _placed(line: ReadLine, tiles: Tiles) -> tuple[list[tuple[int, _Part]], bool]:
+    """The parts of a line with their cells, and whether it was split at blanks only. Places without a cell hold no text."""
     text = line.text.strip()
     if not text:
         return [], True
     x0, y0, x1, y1 = line.bbox
+    y, height = (y0 + y1) / 2, y1 - y0
     letter = (x1 - x0) / max(1, _width(text))
-    row = tiles.row(min(x1, x0 + letter), (y0 + y1) / 2)
-    parts: list[tuple[int, float, str]] = []
+    row = tiles.row(min(x1, x0 + letter), y)
+    parts: list[tuple[int, _Part]] = []
     begin, x, blanks = 0, x0, True
     for edge in tiles.edges_of_row(row):
         if not x0 + letter < edge < x1 - letter:
@@ -133,12 +166,12 @@ def _placed(line: ReadLine, tiles: Tiles) -> tuple[list[tuple[int, float, str]],
             continue
         end, blank = _split(text, (edge - x0) / (x1 - x0))
         if piece := text[begin:end].strip():
-            parts.append((left, x, piece))
+            parts.append((left, _Part(y, x, edge, height, piece)))
             blanks = blanks and blank
         begin, x = max(begin, end), edge
     last = tiles.at(row, max(x + letter / 2, min(x1, x0 + letter)) if parts else (x0 + x1) / 2)
     if (piece := text[begin:].strip()) and last is not None:
-        parts.append((last, x, piece))
+        parts.append((last, _Part(y, x, x1, height, piece)))
     return parts, blanks
 
 
@@ -158,10 +191,10 @@ def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
-def _joined(entries: list[tuple[float, float, str]]) -> str:
+def _joined(parts: Sequence[_Part]) -> str:
     """The parts of a cell in reading order: a blank between them, none between two CJK characters."""
     text = ""
-    for _, _, part in sorted(entries):
-        tight = bool(text) and _width(text[-1]) == 2 and _width(part[0]) == 2
-        text += part if not text or tight else f" {part}"
+    for part in sorted(parts):
+        tight = bool(text) and _width(text[-1]) == 2 and _width(part.text[0]) == 2
+        text += part.text if not text or tight else f" {part.text}"
     return text

@@ -230,12 +230,12 @@ def test_a_table_has_its_cells_in_units_of_the_page(room: Room) -> None:
     answer = room.read(region(0, [10, 10, 110, 50], lines, label="table"))
     table = answer.regions[0].table
     assert table is not None
-    assert room.structure.shown == [(80, 200, 3)]
+    assert room.structure.shown == [(100, 200, 3)], "the lines with a line's height around them"
     assert (
         table.html
         == "<table><tr><th>&lt;1&gt;</th><th>&lt;2&gt;</th></tr><tr><td>&lt;3&gt;</td><td>&lt;4&gt;</td></tr></table>"
     )
-    assert table.cells[3].bbox == [62.0, 32.0, 105.0, 48.0]
+    assert table.cells[3].bbox == [57.0, 27.0, 100.0, 43.0]
     assert len(answer.regions[0].lines) == 4
     assert answer.warnings == []
 

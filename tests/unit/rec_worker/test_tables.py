@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.rec_worker import tables
-from shared.contracts.document import Cell
 from shared.contracts.layout import ReadLine
 from shared.models.table import TableCell
 
@@ -126,17 +125,16 @@ def test_a_grid_much_finer_than_its_text_is_refused() -> None:
     assert "1 of 25 cells have text" in said
 
 
-def test_html_has_spans_headers_and_escapes() -> None:
-    cells = [
-        Cell(row=0, col=0, col_span=2, text="a < b & c", column_header=True),
-        Cell(row=1, col=0, row_span=2, text="x"),
-        Cell(row=1, col=1, text="y"),
-        Cell(row=2, col=1, text="z"),
-    ]
-    assert tables.html(cells) == (
-        '<table><tr><th colspan="2">a &lt; b &amp; c</th></tr>'
-        '<tr><td rowspan="2">x</td><td>y</td></tr><tr><td>z</td></tr></table>'
-    )
+def test_a_grid_that_lacks_columns_is_refused() -> None:
+    lines = [line(f"{r}{c}", c * 25 + 5, r * 20 + 4, c * 25 + 15, r * 20 + 16) for r in range(4) for c in range(8)]
+    table, said = tables.build(grid(4, 2), lines, page_no=1)
+    assert table is None
+    assert "side by side" in said
+    assert tables.build(grid(4, 8, width=25, inset=2), lines, page_no=1)[0] is not None
+
+
+def test_the_box_of_a_table_is_that_of_its_lines_with_room_for_rules() -> None:
+    assert tables.around([line("a", 10, 20, 40, 30), line("b", 50, 60, 90, 70)]) == [0, 10, 100, 80]
 
 
 class Words(HTMLParser):
