@@ -16,9 +16,8 @@ from shared.children.block import Block
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.documents import sniff
 from shared.documents.images import ImageFileOpened, decode_jpeg
-from shared.documents.limits import check_bytes
+from shared.documents.limits import Bounds, check_bytes
 from shared.documents.page import DecodeCall, InspectCall, Inspected, PageAnswer, PageCall, Picture
-from shared.settings import Limits
 
 KEEP_OPEN = 4
 """Documents: pages of one document tend to come together, those of a handful interleave."""
@@ -37,7 +36,7 @@ class Opened(Protocol):
 class DocumentChild:
     """The calls of `Documents`, on this side of the process border. One at a time."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Bounds) -> None:
         self._limits = limits
         self._open: OrderedDict[tuple[object, ...], Opened] = OrderedDict()
 
@@ -92,7 +91,7 @@ def _check_readable(path: Path) -> None:
         raise DocfleetError(ErrorCode.source_missing, "the fetched copy of the document is gone; it is fetched again")
 
 
-def create(limits: Limits) -> DocumentChild:
+def create(limits: Bounds) -> DocumentChild:
     """Factory for `shared.children`."""
     # What Pillow remarks on odd files is said by our warnings where it matters.
     warnings.simplefilter("ignore")

@@ -21,10 +21,9 @@ from shared.contracts.document import Warning
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import PageGeometry
 from shared.documents import sniff
-from shared.documents.limits import check_pages, check_pixels, page_scale
+from shared.documents.limits import Bounds, check_pages, check_pixels, page_scale
 from shared.documents.page import Inspected, OpenedPage, PageAnswer, PageCall
 from shared.documents.pictures import jpeg_of, packed, small_of
-from shared.settings import Limits
 
 _ORIENTATION = 0x0112
 _TURNS = {
@@ -50,7 +49,7 @@ Image.MAX_IMAGE_PIXELS = None
 class ImageFileOpened:
     """An open image file."""
 
-    def __init__(self, path: Path, mime_type: str, limits: Limits) -> None:
+    def __init__(self, path: Path, mime_type: str, limits: Bounds) -> None:
         """Raises `corrupt`, `resource_limit`."""
         self._path = path
         self._mime_type = mime_type
@@ -227,7 +226,7 @@ def _on_legible_ground(image: Image.Image) -> Image.Image:
     return flat.convert("RGB")
 
 
-def decode_jpeg(data: memoryview, limits: Limits) -> Image.Image:
+def decode_jpeg(data: memoryview, limits: Bounds) -> Image.Image:
     """A stored page picture as RGB, as it is: an orientation in it was obeyed when it was stored. Raises `corrupt`, `resource_limit`."""
     with _reading(None):
         image = Image.open(io.BytesIO(data), formats=["JPEG"])

@@ -7,6 +7,7 @@ from typing import Literal
 
 from shared.children.block import Block
 from shared.children.child import Child
+from shared.documents.limits import bounds_of
 from shared.documents.page import (
     DecodeCall,
     InspectCall,
@@ -27,7 +28,7 @@ class Documents:
         # One thread: MuPDF is not thread safe, and who wants more at once starts more children.
         self._child = Child(
             "shared.documents.child:create",
-            limits,
+            bounds_of(limits),
             name=name,
             memory_bytes=limits.child_memory_bytes,
             recycle_bytes=limits.child_memory_bytes // 4,

@@ -20,13 +20,12 @@ from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import PageGeometry
 from shared.documents import sniff
 from shared.documents.frame import Frame
-from shared.documents.limits import check_pages, check_pixels
+from shared.documents.limits import Bounds, check_pages, check_pixels
 from shared.documents.marks import Marks, quiet
 from shared.documents.page import Annotation, Inspected, OpenedPage, PageAnswer, PageCall
 from shared.documents.pictures import SMALL_SIDE, packed, small_of
 from shared.documents.raster import draw, render
 from shared.documents.text import native_lines
-from shared.settings import Limits
 
 _FULL_PAGE = 0.9
 """Image coverage from which a page counts as one picture; scanners leave a margin."""
@@ -42,7 +41,7 @@ quiet()
 class PdfFile:
     """An open PDF."""
 
-    def __init__(self, path: Path, password: str | None, limits: Limits) -> None:
+    def __init__(self, path: Path, password: str | None, limits: Bounds) -> None:
         """Raises `encrypted`, `corrupt`, `too_large`, `MemoryError`."""
         self._limits = limits
         with _reading(None):

@@ -14,10 +14,9 @@ import pymupdf
 from PIL import Image
 
 from shared.documents.frame import Frame
-from shared.documents.limits import page_scale
+from shared.documents.limits import Bounds, page_scale
 from shared.documents.marks import Marks
 from shared.documents.pictures import jpeg_of
-from shared.settings import Limits
 
 _POINTS_PER_INCH = 72.0
 _FINER = 1.5
@@ -44,7 +43,7 @@ class Drawn:
         return self._jpeg if self._jpeg is not None else jpeg_of(self.image)
 
 
-def draw(page: Any, frame: Frame, marks: Marks, dpi: int, limits: Limits) -> Drawn:
+def draw(page: Any, frame: Frame, marks: Marks, dpi: int, limits: Bounds) -> Drawn:
     """Draw a `pymupdf.Page` as displayed at `dpi`, or smaller within `limits.max_page_pixels`. Raises what MuPDF raises."""
     wanted = dpi / _POINTS_PER_INCH
     with contextlib.suppress(OSError, SyntaxError, ValueError):
@@ -62,7 +61,7 @@ def render(page: Any, scale: float) -> Image.Image:
     return Image.frombytes("RGB", (drawn.w, drawn.h), drawn.samples_mv, "raw", "RGB", drawn.stride)
 
 
-def _scan(page: Any, frame: Frame, marks: Marks, wanted: float, limits: Limits) -> Drawn | None:
+def _scan(page: Any, frame: Frame, marks: Marks, wanted: float, limits: Bounds) -> Drawn | None:
     info = _whole_page_image(frame, marks)
     if info is None or info["width"] * info["height"] > limits.max_image_pixels:
         return None

@@ -14,10 +14,9 @@ from pymupdf import mupdf
 from shared.contracts.document import rounded
 from shared.documents.frame import Frame
 from shared.documents.hiding import Hiding
-from shared.documents.limits import check_characters
+from shared.documents.limits import Bounds, check_characters
 from shared.documents.marks import Marks
 from shared.documents.page import Hidden, NativeLine
-from shared.settings import Limits
 
 _FLAGS = mupdf.FZ_STEXT_PRESERVE_WHITESPACE | mupdf.FZ_STEXT_USE_CID_FOR_UNKNOWN_UNICODE
 """Ligatures come as letters; a character the font has no Unicode for comes as its number in the font, and is marked as such."""
@@ -33,7 +32,7 @@ _BAD_SHARE = 0.2
 """Share of a line's characters without meaning from which the line is not to be trusted; a single odd bullet is no reason."""
 
 
-def native_lines(page: Any, frame: Frame, marks: Marks, limits: Limits, page_no: int) -> list[NativeLine]:
+def native_lines(page: Any, frame: Frame, marks: Marks, limits: Bounds, page_no: int) -> list[NativeLine]:
     """Lines of the contents of a `pymupdf.Page` (rotation 0) in the order of the file, without its annotations.
 
     Raises `resource_limit` beyond `limits.max_page_characters`, and what MuPDF raises.

@@ -166,7 +166,7 @@ async def test_many_documents_leave_no_files_open(documents: Documents, tmp_path
 def test_the_child_imports_no_engine_and_pymupdf_only_for_pdf() -> None:
     script = (
         "import sys, shared.documents.child\n"
-        "print([name for name in ('pymupdf', 'openvino', 'onnxruntime', 'cv2', 'confluent_kafka', 'minio', 'httpx')"
+        "print([name for name in ('pymupdf', 'pydantic', 'openvino', 'onnxruntime', 'cv2', 'confluent_kafka', 'minio', 'httpx')"
         " if name in sys.modules])"
     )
     done = subprocess.run(

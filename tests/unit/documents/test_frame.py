@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.documents.frame import Frame
-from shared.documents.limits import page_scale
+from shared.documents.limits import bounds_of, page_scale
 from shared.settings import Limits
 
 pytestmark = pytest.mark.unit
@@ -43,7 +43,7 @@ def test_angles() -> None:
 
 @given(sides, sides, st.floats(0.1, 20))
 def test_a_page_is_never_drawn_larger_than_allowed(width: float, height: float, wanted: float) -> None:
-    limits = Limits(max_page_pixels=1_000_000)
+    limits = bounds_of(Limits(max_page_pixels=1_000_000))
     scale, scaled = page_scale(width, height, wanted, limits)
     assert scale <= wanted
     assert width * scale * height * scale <= 1_000_000 * 1.001

@@ -16,6 +16,7 @@ from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.documents import sniff
 from shared.documents.child import DocumentChild
 from shared.documents.images import rgb_of
+from shared.documents.limits import bounds_of
 from shared.documents.page import InspectCall, Inspected, OpenedPage, PageCall
 from shared.settings import Limits
 from tests.support.pdfs import scan_page
@@ -36,7 +37,7 @@ def opened(
     """What a document child makes of a file: inspection, page, pixels, stored JPEG."""
     path = folder / "image"
     path.write_bytes(data)
-    program = DocumentChild(Limits(**limits))
+    program = DocumentChild(bounds_of(Limits(**limits)))
     inspected, _ = program.inspect(InspectCall(path=str(path)), [])
     call = PageCall(path=str(path), mime_type=inspected.mime_type, page_no=page_no, dpi=200)
     for _ in range(2):  # the second time from the open file

@@ -14,6 +14,7 @@ from PIL import Image
 from shared.children.block import Block
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.documents.child import DocumentChild
+from shared.documents.limits import bounds_of
 from shared.documents.page import InspectCall, Inspected, NativeLine, OpenedPage, PageCall, Pictures
 from shared.settings import Limits
 from tests.support.pdfs import Pdf, contents, one_page, scan_page, text_at
@@ -35,13 +36,13 @@ class Bench:
         return path
 
     def inspect(self, data: bytes, password: str | None = None, **limits: Any) -> Inspected:
-        program = DocumentChild(Limits(**limits))
+        program = DocumentChild(bounds_of(Limits(**limits)))
         return program.inspect(InspectCall(path=str(self.write(data)), password=password), [])[0]
 
     def open(
         self, data: bytes, page_no: int = 1, *, limits: dict[str, Any] | None = None, **call: Any
     ) -> tuple[OpenedPage, Pictures]:
-        program = DocumentChild(Limits(**(limits or {})))
+        program = DocumentChild(bounds_of(Limits(**(limits or {}))))
         wanted = PageCall(
             path=str(self.write(data)),
             mime_type="application/pdf",
@@ -325,7 +326,7 @@ def test_a_password_is_not_remembered_for_who_has_none(bench: Bench) -> None:
     document = pymupdf.open()
     document.new_page()
     path = str(bench.write(document.tobytes(encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="u", owner_pw="o")))
-    program = DocumentChild(Limits())
+    program = DocumentChild(bounds_of(Limits()))
     program.inspect(InspectCall(path=path, password="u"), [])
     assert code_of(lambda: program.inspect(InspectCall(path=path), [])) is ErrorCode.encrypted
 
