@@ -25,6 +25,8 @@ KEPT_EMPTY: frozenset[Label] = frozenset({"picture", "table", "seal", "formula"}
 """Labels that say something without a text."""
 SAME_PLACE = 0.7
 """Share of the smaller box from which two lines with the same text are one, drawn twice."""
+PROSE = 0.85
+"""Share of a region's width that every line but the last covers in prose."""
 LONG = 5
 """Times its height from which on a line's slope means something."""
 MIN_ADVANCE = 0.1
@@ -72,7 +74,7 @@ def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout,
     box = reading.bbox if reading is not None and reading.bbox is not None else region.bbox
     common = _Common(region, reading, layout, label, method, model)
     if label == "table":
-        table = _grid(reading, pieces, layout)
+        table = _grid(reading, pieces, layout, box)
         if table is not None or not pieces:
             return [_table(common, box, pieces, table)]
         label = "text"  # one column: whatever it was taken for, its lines are text
@@ -161,15 +163,28 @@ class _Common:
         return clipped(box, self.layout.width, self.layout.height)
 
 
-def _grid(reading: RegionReading | None, pieces: Sequence[Piece], layout: PageLayout) -> Table | None:
-    """The grid of a table: the reader's, unless its lines make a complete one by themselves and no VL model saw them."""
+def _grid(
+    reading: RegionReading | None, pieces: Sequence[Piece], layout: PageLayout, box: Sequence[float]
+) -> Table | None:
+    """The grid of a table: the reader's, unless no VL model saw it and its lines say otherwise.
+
+    Lines that make a complete grid by themselves are that grid; lines in one column as wide as the region are prose.
+    """
     table = reading.table if reading is not None else None
     if table is not None and not table.cells:
         table = None
-    own = tables.from_pieces(pieces, layout.page_no) if reading is None or reading.method != "vl" else None
-    if table is None or (own is not None and tables.complete(own)):
-        table = own
+    if reading is None or reading.method != "vl":
+        own = tables.from_pieces(pieces, layout.page_no)
+        if table is None or (own is not None and tables.complete(own)):
+            table = own
+        elif own is None and _is_prose(pieces, box):
+            table = None
     return None if table is None else tables.finished(table, layout.page_no, layout.width, layout.height)
+
+
+def _is_prose(pieces: Sequence[Piece], box: Sequence[float]) -> bool:
+    wide = [piece.box[2] - piece.box[0] for piece in pieces[:-1]]
+    return len(pieces) > 1 and min(wide) >= PROSE * (box[2] - box[0])
 
 
 def _table(common: _Common, box: Sequence[float], pieces: list[Piece], table: Table | None) -> Block:

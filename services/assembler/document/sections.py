@@ -15,6 +15,7 @@ from statistics import median
 from msgspec.structs import replace
 
 from services.assembler.document.fonts import usual_size
+from services.assembler.document.text import HEADING
 from shared.contracts.document import Block, OutlineEntry, Section
 
 HEADINGS = ("title", "section_header")
@@ -38,10 +39,9 @@ _NAMED: tuple[tuple[re.Pattern[str], int], ...] = (
 
 
 PROMOTED = 1.08
-PROMOTED_READ = 1.0
-"""Times the size of plain text from which on a numbered line that the layout took for text is a heading; the size of a read
-line is measured to a tenth only, so there its number has to do."""
-_NUMBERED = re.compile(r"\s*(?:\d{1,2}(?:[.．]\d{1,2})+[.．]?\s+\S|第[一二三四五六七八九十百]+[章节])")
+"""Times the size of plain text from which on a numbered line that the layout took for text is a heading. The size of a read line
+is measured to a tenth only: there a number of several parts has to do."""
+_PARTS = re.compile(r"\s*(?:\d{1,2}(?:[.．]\d{1,2})+[.．]?\s+\S|第[一二三四五六七八九十百]+[章节])")
 _SENTENCE_ENDS = ".。!！?？;；,，:："
 
 
@@ -55,9 +55,9 @@ def _is_heading(block: Block, usual: float | None) -> bool:
     if block.label not in ("text", "caption") or block.content_layer != "body" or len(block.lines) != 1 or not usual:
         return False
     last = block.text.rstrip()[-1]
-    if not _NUMBERED.match(block.text) or last in _SENTENCE_ENDS or last.isdigit():
+    if not HEADING.match(block.text) or last in _SENTENCE_ENDS or last.isdigit():
         return False  # a sentence, or a line of a table of contents
-    least = PROMOTED if block.method == "native" else PROMOTED_READ
+    least = 1.0 if block.method != "native" and _PARTS.match(block.text) else PROMOTED
     return block.bold or (block.font_size is not None and block.font_size >= least * usual)
 
 

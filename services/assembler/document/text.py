@@ -25,7 +25,10 @@ FITS_CJK = 1.0
 LARGER = 1.12
 LARGER_READ = 1.15
 """Times the size of the next line from which on a line is no part of its paragraph, native and read."""
-_HEADING = re.compile(r"\s*(?:\d{1,2}(?:[.．]\d{1,2})+[.．]?\s+\S|第[一二三四五六七八九十百0-9]+[章节条])")
+HEADING = re.compile(
+    r"\s*(?:\d{1,2}(?:[.．]\d{1,2})*[.．]?\s+\S|第[一二三四五六七八九十百0-9]+[章节条]|[一二三四五六七八九十]+、|[(（][一二三四五六七八九十]+[)）])"
+)
+"""How a numbered heading begins."""
 INDENT = 1.2
 """Indentation of a first line, in line heights."""
 
@@ -218,13 +221,15 @@ def _split(lines: list[Piece]) -> list[list[Piece]]:
 
 
 def _resized(line: Piece, following: Piece) -> bool:
-    """Whether a heading stands on top of its text: in other type, or (measured sizes are rough) numbered and larger."""
+    """Whether a heading stands above or below its neighbour: other type, or (measured sizes are rough) numbered and larger."""
     if not line.font_size or not following.font_size:
         return False
-    numbered = _HEADING.match(line.text) is not None
+    larger, smaller = sorted((line, following), key=lambda piece: piece.font_size or 0.0, reverse=True)
+    ratio = (larger.font_size or 0.0) / (smaller.font_size or 1.0)
     if line.confidence is not None:
-        return numbered and line.font_size > LARGER_READ * following.font_size
-    return line.font_size > LARGER * following.font_size or (numbered and line.bold and not following.bold)
+        return ratio > LARGER_READ and HEADING.match(larger.text) is not None
+    changed = line.bold != following.bold and HEADING.match((line if line.bold else following).text) is not None
+    return ratio > LARGER or changed
 
 
 def is_form(pieces: Sequence[Piece]) -> bool:

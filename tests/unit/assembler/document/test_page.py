@@ -190,6 +190,8 @@ def test_a_numbered_line_in_larger_type_is_a_heading_whatever_the_layout_says() 
     contents = make.region(2, "text", make.lines(60, 200, ["2.1 A heading ... 12"], size=12))
     labels = [block.label for block in make.page(make.layout([plain, large, contents])).blocks]
     assert labels == ["section_header", "text", "text"]
+    one = make.region(0, "text", make.lines(60, 60, ["1. Groups"], size=12))
+    assert make.page(make.layout([plain, one])).blocks[0].label == "section_header"
 
 
 def test_a_heading_on_top_of_its_text_in_one_region_is_cut_off() -> None:
@@ -199,6 +201,15 @@ def test_a_heading_on_top_of_its_text_in_one_region_is_cut_off() -> None:
     ]
     first, _ = make.page(make.layout([make.region(0, "text", lines)])).blocks
     assert first.text == "2.1 A heading that is as long as"
+
+
+def test_a_heading_below_a_text_in_one_region_is_cut_off() -> None:
+    lines = [
+        *make.lines(60, 60, ["每份文档都以一条记录结束记录会说明是哪一页", "以及原因。"]),
+        *make.lines(60, 90, ["二、结果"], size=13),
+    ]
+    assert make.page(make.layout([make.region(0, "text", lines)])).blocks[-1].text == "二、结果"
+    assert make.page(make.layout([make.region(0, "text", lines)])).blocks[-1].label == "section_header"
 
 
 def test_fields_of_a_form_are_no_heading() -> None:
@@ -220,6 +231,17 @@ def test_prose_that_was_taken_for_a_table_stays_prose() -> None:
             pieces += make.lines(60 + 100 * col, 60 + 14 * row, ["piece of a line"], width=97)
     [block] = make.page(make.layout([make.region(0, "table", pieces)])).blocks
     assert (block.label, block.table) == ("text", None)
+
+
+def test_a_grid_over_lines_of_prose_is_not_believed() -> None:
+    lines = make.lines(60, 60, ["a line of prose in the whole width"] * 2 + ["and the rest."], width=400)
+    lines[-1] = make.lines(60, 88, ["and the rest."])[0]
+    region = make.region(0, "table", lines, read_by="rec")
+    torn = table_of([Cell(row=r, col=c, text="a line") for r in range(3) for c in range(3)])
+    read = msgspec.structs.replace(make.read_region(region, [line.text or "" for line in lines]), table=torn)
+    blocks = make.page(make.layout([region]), readings=[make.reading("rec", [read])]).blocks
+    assert [(block.label, block.table) for block in blocks] == [("text", None)]
+    assert blocks[0].text.endswith("and the rest.")
 
 
 def test_lines_that_make_a_complete_grid_beat_a_grid_that_was_imagined() -> None:
