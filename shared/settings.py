@@ -268,6 +268,6 @@ _STAGE_DEFAULTS: dict[str, dict[str, int]] = {
     "layout_worker": {"max_in_flight": 4},
     "rec_worker": {"max_in_flight": 16},
     "vl_worker": {"max_in_flight": 256},
-    "compose": {"max_in_flight": 4},
+    "compose": {"max_in_flight": 16},
 }
 """Where a stage's nature asks for another default than `Stage` has."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import orjson
@@ -73,7 +74,7 @@ def assert_valid_document(data: bytes) -> ParsedDocument:
     assert all(count == 1 for count in owned.values()), "a block is owned twice"
     assert set(owned) <= set(ids)
     spans = document.markdown.spans
-    assert all(a.end <= b.start for a, b in zip(spans, spans[1:], strict=False)), "Markdown spans overlap"
+    assert all(a.end <= b.start for a, b in pairwise(spans)), "Markdown spans overlap"
     assert all(span.block_id in set(ids) and span.start < span.end for span in spans)
     return document
 

@@ -31,6 +31,9 @@ SAME_ROW = 0.35
 LOOSE_PITCH = 1.5
 """From this line pitch on, in line heights, lines beside each other are rows of a form rather than set text."""
 MAX_CUTS = 40
+"""Strips across, the widest first, that are tried."""
+MAX_ITEMS = 1_500
+"""Things on a page that are looked at for gutters, which takes time in the square of their number; more are read across."""
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -60,7 +63,11 @@ def reading_order(items: Sequence[Item], *, vertical: bool = False) -> list[int]
         return []
     ranked = [items[i] for i in ranks]
     line = median(item.height / max(1, item.lines) for item in ranked) or 1.0
-    return [ranks[i] for i in _ordered(list(range(len(ranked))), ranked, line)]
+    everything = list(range(len(ranked)))
+    return [
+        ranks[i]
+        for i in (_ordered(everything, ranked, line) if len(ranked) <= MAX_ITEMS else _rows(everything, ranked))
+    ]
 
 
 class _Gutter(msgspec.Struct, frozen=True):

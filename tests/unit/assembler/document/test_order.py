@@ -136,6 +136,11 @@ def test_nothing_is_nothing() -> None:
     assert reading_order([]) == []
 
 
+def test_a_page_of_far_too_many_things_is_ordered_all_the_same() -> None:
+    things = [(f"{i}", Item(box=(i % 50, i // 50, i % 50 + 1, i // 50 + 1))) for i in range(20_000)]
+    assert sorted(reading_order([item for _, item in things])) == list(range(20_000))
+
+
 boxes = st.tuples(
     st.integers(0, 500), st.integers(0, 700), st.integers(1, 400), st.integers(1, 200), st.integers(1, 9), st.booleans()
 ).map(lambda t: Item(box=(t[0], t[1], t[0] + t[2], t[1] + t[3]), lines=t[4], pair=t[5]))
