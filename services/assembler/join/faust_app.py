@@ -1,0 +1,406 @@
+"""The join's driver on Kafka: a Faust app.
+
+Faust brings group membership, co-located partitions of sources and tables, recovery of the tables, and commits. It runs
+`at_least_once`; `exactly_once` is refused (reference: it lost and doubled records in every two-worker test).
+
+What is not Faust's: **producing**. Its producer hands records over through a buffer whose flush gives up after a tenth of a second
+and does not count the record just taken out of it, and it logs a failed send and commits all the same; either way offsets
+could be committed whose records were never written. So `OutboxProducer` stands in its place: everything is appended through the
+join's outbox (one idempotent librdkafka producer), Faust's flush, which precedes each commit and each recovery, waits until every record
+is acknowledged, and a failed append ends the process on the spot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+import sys
+import tempfile
+import threading
+import time
+from typing import Any
+
+import faust
+import structlog
+from aiokafka.partitioner import murmur2
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from faust.transport.drivers import aiokafka as driver
+from faust.types import TP
+
+from services.assembler.join.driver import Driver, Record
+from services.assembler.join.events import CONTROL, OPEN, PARSED, RESULTS, SOURCES, read_event
+from services.assembler.join.faust_tables import (
+    JoinStore,
+    JoinTable,
+    TimedMark,
+    evict,
+    offsets_since,
+    read_mark,
+    read_open,
+    record_of,
+)
+from services.assembler.join.memory import Document, Mark, Page, Write, encode_state, mark_of, open_key
+from services.assembler.join.outbox import Outbox
+from services.assembler.join.watchdog import Watchdog
+from shared.contracts.errors import DocfleetError
+from shared.contracts.records import DocumentParsed
+from shared.settings import GROUPS, Settings
+from shared.streams.clients import consumer_config
+from shared.streams.headers import Headers
+from shared.telemetry import metrics
+from shared.telemetry.health import Health
+
+log = structlog.get_logger()
+
+TICK_S = 0.25
+"""How often the timers are asked."""
+EVICT_S = 60.0
+"""How often old marks are forgotten."""
+MAX_PENDING = 20_000
+"""Appends without an acknowledgement, beyond which no event is taken."""
+UNDELIVERED = 4
+"""Exit code after a failed append."""
+
+
+class CannotStart(Exception):
+    """The topics or offsets are not as the join needs them; the message says what to do."""
+
+
+class FaustTables:
+    """The tables during one event: those of its partition."""
+
+    def __init__(self, outbox: Outbox, parsed: JoinStore[TimedMark], opened: JoinStore[Document | Page]) -> None:
+        self.driver: Driver | None = None
+        self._outbox = outbox
+        self._parsed = parsed
+        self._opened = opened
+        self._partition = -1
+        self._at = 0.0
+
+    def turn_to(self, partition: int, at: float) -> None:
+        """The partition of the event that comes now, and its timestamp."""
+        self._partition = partition
+        self._at = at
+
+    def mark(self, document_id: str) -> Mark | None:
+        return self._parsed.partition(self._partition).get(document_id.encode())
+
+    def document(self, document_id: str) -> Document | None:
+        found = self._opened.partition(self._partition).get(open_key(document_id))
+        return found if isinstance(found, Document) else None
+
+    def page(self, document_id: str, page_no: int) -> Page | None:
+        found = self._opened.partition(self._partition).get(open_key(document_id, page_no))
+        return found if isinstance(found, Page) else None
+
+    def write(self, write: Write) -> None:
+        partition, rows = self._partition, self._opened.partition(self._partition)
+        value = None if write.value is None else encode_state(write.value)
+        if write.value is None:
+            rows.pop(write.key, None)
+        else:
+            rows[write.key] = write.value
+
+        def acknowledged(offset: int) -> None:
+            self._opened.appended(partition, offset)
+
+        self._outbox.append(OPEN, write.key, value, [], partition=partition, acknowledged=acknowledged)
+
+    def end(self, parsed: DocumentParsed, value: bytes, head: Headers) -> None:
+        partition, key = self._partition, parsed.document_id.encode()
+        mark = mark_of(parsed)
+        rows = self._parsed.partition(partition)
+        rows.pop(key, None)
+        rows[key] = TimedMark(mark.generation, mark.status, self._at)
+
+        def acknowledged(offset: int) -> None:
+            self._parsed.appended(partition, offset)
+            if self.driver is not None:
+                self.driver.acknowledged(parsed.document_id, parsed.generation)
+
+        self._outbox.append(PARSED, key, value, head, partition=partition, acknowledged=acknowledged)
+
+
+class OutboxProducer(driver.Producer):  # type: ignore[misc]
+    """Faust's producer, with nothing of its own to produce: it flushes the outbox, and refuses all else."""
+
+    outbox: Outbox
+
+    async def on_start(self) -> None:
+        """The outbox is up already."""
+
+    async def on_stop(self) -> None:
+        await self.flush()
+
+    async def flush(self) -> None:
+        """Wait until the broker has everything. Faust commits, and recovers, only after this."""
+        while self.outbox.pending():
+            await asyncio.sleep(0.002)
+
+    async def send(self, topic: str, *arguments: Any, **options: Any) -> Any:
+        raise NotImplementedError(f"the join appends through its outbox; Faust wanted to send to {topic}")
+
+    send_and_wait = send
+
+    def send_soon(self, fut: Any) -> None:
+        raise NotImplementedError("the join appends through its outbox")
+
+    def supports_headers(self) -> bool:
+        return True
+
+
+class FaustJoin:
+    """The app and what belongs to it."""
+
+    def __init__(self, settings: Settings, health: Health) -> None:
+        self._settings = settings
+        self._health = health
+        self._partitions = _checked_partitions(settings)
+        self._outbox = Outbox(settings, failed=_end)
+        self.app = _app(settings, self._partitions)
+        producer = OutboxProducer(self.app.transport, loop=None, beacon=self.app.beacon)
+        producer.outbox = self._outbox
+        self.app.producer = producer
+        self._parsed, parsed = self._table("parsed", PARSED)
+        self._opened, opened = self._table("open", OPEN)
+        parsed.read, opened.read = read_mark, read_open
+        parsed.starts = lambda new: offsets_since(settings, PARSED, settings.join.remember_s, new)
+        self._tables = FaustTables(self._outbox, parsed, opened)
+        self._driver = Driver(self._tables, self._outbox, settings.join.window)
+        self._tables.driver = self._driver
+        parsed.bury = opened.bury = self._driver.bury
+        self._stores: tuple[JoinStore[TimedMark], JoinStore[Document | Page]] = parsed, opened
+        self._watchdog = Watchdog(settings, self._progress, self._owned)
+        self._opened.on_recover(self._recovered)
+        sources = self.app.topic(*SOURCES, key_serializer="raw", value_serializer="raw", allow_empty=True)
+        self.app.agent(sources, name="join")(self._agent)
+        self.app.task(self._tick)
+        self.app.on_partitions_revoked.connect(self._revoked)
+        threading.Thread(target=self._poll, name="outbox", daemon=True).start()
+        self._watchdog.start()
+
+    def _table(self, name: str, changelog: str) -> tuple[JoinTable, Any]:
+        topic = self.app.topic(
+            changelog,
+            key_type=bytes,
+            value_type=bytes,
+            key_serializer="raw",
+            value_serializer="raw",
+            partitions=self._partitions,
+            compacting=True,
+            acks=False,
+            internal=True,
+            maxsize=131_072,
+            allow_empty=True,
+        )
+        table = JoinTable(
+            self.app,
+            name=name,
+            store="memory://",
+            key_type=bytes,
+            value_type=bytes,
+            partitions=self._partitions,
+            changelog_topic=topic,
+            beacon=self.app.tables.beacon,
+        )
+        self.app.tables.add(table)
+        return table, table.data
+
+    # --- events -------------------------------------------------------------------------------------------------------
+
+    async def _agent(self, stream: Any) -> None:
+        async for event in stream.events():
+            record = record_of(event.message)
+            try:
+                self._handle(record)
+            except Exception:
+                # Faust would acknowledge the event and go on without it.
+                log.exception("ended by an error", topic=record.topic, offset=record.offset)
+                _end("the driver failed")
+            if self._driver.handled % 100 == 0:
+                await asyncio.sleep(0)
+            while self._outbox.pending() > MAX_PENDING:
+                await asyncio.sleep(0.01)
+
+    def _handle(self, record: Record) -> None:
+        home = self._home(record)
+        if home != record.partition:
+            # A client with another partitioner, or without a key. The document's state is elsewhere.
+            log.info("a command is sent on to its partition", partition=record.partition, home=home)
+            head = [(name, value or b"") for name, value in record.headers]
+            self._outbox.append(record.topic, record.key, record.value, head, partition=home)
+            return
+        self._tables.turn_to(record.partition, record.timestamp_ms / 1000)
+        self._driver.handle(record)
+
+    def _home(self, record: Record) -> int:
+        """The partition of the document a command is about; events of the stages always lie in theirs."""
+        if record.topic != CONTROL:
+            return record.partition
+        try:
+            event = read_event(record.topic, record.value)
+        except DocfleetError:
+            return record.partition  # foreign bytes: a dead letter, wherever they lie
+        return (int(murmur2(event.document_id.encode())) & 0x7FFFFFFF) % self._partitions
+
+    async def _tick(self) -> None:
+        evicted = time.monotonic()
+        while not self.app.should_stop:
+            self._watchdog.beat()
+            self._health.beat("join")
+            if not self.app.rebalancing:
+                self._driver.tick(time.time())
+            if time.monotonic() - evicted > EVICT_S:
+                evicted = time.monotonic()
+                self._evict()
+            await asyncio.sleep(TICK_S)
+
+    def _evict(self) -> None:
+        parsed, opened = self._stores
+        known = {key for rows in opened.rows.values() for key in rows}
+        evict(parsed, time.time() - self._settings.join.remember_s, known.__contains__)
+
+    # --- partitions come and go ---------------------------------------------------------------------------------------
+
+    async def _revoked(self, app: Any, revoked: set[TP], **_: Any) -> None:
+        self._driver.timers.clear()
+        metrics.REBALANCES.labels(event="revoked").inc()
+        self._health.ready("recovery", False, "partitions are moving")
+
+    async def _recovered(self) -> None:
+        """The tables are up to date: the timers begin with what is open, and close what has ended."""
+        parsed, opened = self._stores
+        timers = self._driver.timers
+        timers.clear()
+        for partition, rows in opened.rows.items():
+            for key, row in rows.items():
+                if isinstance(row, Document):
+                    name = key.decode()
+                    mark = parsed.partition(partition).get(key)
+                    timers.note(name, row, mark)
+                    if mark is not None:
+                        self._driver.acknowledged(name, mark.generation)
+        owned = self._owned()
+        log.info("recovered", partitions=len(owned), open=len(timers), ended=sum(map(len, parsed.rows.values())))
+        metrics.REBALANCES.labels(event="assigned").inc()
+        metrics.JOIN_OPEN.set(len(timers))
+        for topic in SOURCES:
+            metrics.ASSIGNED.labels(topic=topic).set(sum(place[0] == topic for place in owned))
+        self._health.ready("recovery", True)
+
+    def _owned(self) -> set[tuple[str, int]]:
+        return {(tp.topic, tp.partition) for tp in self.app.consumer.assignment() if tp.topic in SOURCES}
+
+    def _progress(self) -> object:
+        parsed, opened = self._stores
+        return self._driver.handled, parsed.applied, opened.applied, self.app.rebalancing_count
+
+    def _poll(self) -> None:
+        while True:
+            self._outbox.poll(0.1)
+
+
+def _end(why: str) -> None:
+    """End the process before it can commit: what was handled since the last commit is handled again by whoever comes next."""
+    log.critical("ended by an error", why=why)
+    sys.stderr.flush()
+    os._exit(UNDELIVERED)
+
+
+def _app(settings: Settings, partitions: int) -> faust.App:
+    kafka = settings.kafka
+    session_s = kafka.session_timeout_ms / 1000
+    app = faust.App(
+        GROUPS["join"],
+        broker=[f"kafka://{server.strip()}" for server in kafka.bootstrap_servers.split(",")],
+        broker_credentials=_credentials(settings),
+        processing_guarantee="at_least_once",
+        store="memory://",
+        datadir=str(settings.join.data or tempfile.mkdtemp(prefix="docfleet-join-")),
+        autodiscover=False,
+        web_enabled=False,
+        topic_allow_declare=False,
+        topic_disable_leader=True,
+        topic_partitions=partitions,
+        table_standby_replicas=0,
+        consumer_auto_offset_reset="earliest",
+        consumer_group_instance_id=kafka.group_instance_id,
+        broker_session_timeout=session_s,
+        broker_heartbeat_interval=max(0.3, session_s / 3),
+        broker_commit_interval=settings.stage("join").commit_interval_s,
+    )
+    if app.conf.processing_guarantee.value != "at_least_once":
+        raise CannotStart("Faust's processing guarantee must be at_least_once; unset PROCESSING_GUARANTEE")
+    return app
+
+
+def _credentials(settings: Settings) -> Any:
+    kafka = settings.kafka
+    if kafka.security_protocol == "PLAINTEXT":
+        return None
+    context = ssl.create_default_context(cafile=kafka.ssl_ca_location) if "SSL" in kafka.security_protocol else None
+    if kafka.security_protocol == "SSL":
+        return faust.SSLCredentials(context)
+    return faust.SASLCredentials(
+        username=kafka.sasl_username,
+        password=kafka.sasl_password.get_secret_value() if kafka.sasl_password else None,
+        mechanism=kafka.sasl_mechanism or "PLAIN",
+        ssl_context=context,
+    )
+
+
+def _checked_partitions(settings: Settings) -> int:
+    """The number of partitions of the join's topics, all the same, and the group has offsets in its sources. Raises `CannotStart`."""
+    consumer: Any = Consumer(consumer_config(settings, GROUPS["join"]))
+    try:
+        known = consumer.list_topics(timeout=30).topics
+        counts = {
+            name: len(known[name].partitions) if name in known else 0 for name in (RESULTS, CONTROL, PARSED, OPEN)
+        }
+        if len(set(counts.values())) != 1 or 0 in counts.values():
+            raise CannotStart(
+                f"the join's topics need the same number of partitions: {counts}; run `docfleet topics apply`"
+            )
+        partitions = counts[RESULTS]
+        places = [TopicPartition(topic, number) for topic in SOURCES for number in range(partitions)]
+        missing = [place for place in consumer.committed(places, timeout=30) if place.offset < 0]
+    except KafkaException as error:
+        raise CannotStart(f"the broker does not answer: {error.args[0].str()}") from error
+    finally:
+        consumer.close()
+    if missing:
+        raise CannotStart(
+            f"group {GROUPS['join']} has no committed offset for {missing[0].topic}[{missing[0].partition}] and {len(missing) - 1} more; "
+            "run `docfleet topics apply` once before the services start"
+        )
+    return partitions
+
+
+def run(settings: Settings, health: Health) -> int:
+    """Run until SIGTERM or SIGINT. 0 when it ended as asked, 1 when it could not start or go on, 3 when it was stuck, 4 after a
+    failed append."""
+    health.ready("recovery", False, "starting")
+    if settings.join.store != "memory":
+        log.error("join.store must be `memory`; this version has no other")
+        return 1
+    if os.environ.get("PROCESSING_GUARANTEE", "at_least_once") != "at_least_once":
+        log.error("the join runs at_least_once only; unset PROCESSING_GUARANTEE")
+        return 1
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        join = FaustJoin(settings, health)
+    except (CannotStart, DocfleetError) as error:
+        log.error("cannot start", why=str(error))
+        return 1
+    worker = faust.Worker(join.app, loop=loop, quiet=True, override_logging=False, redirect_stdouts=False)
+    worker.spinner = None
+    try:
+        worker.execute_from_commandline()
+    except SystemExit as end:
+        return int(end.code or 0) if not isinstance(end.code, str) else 1
+    except Exception:
+        log.exception("ended by an error")
+        return 1
+    return 0

@@ -1,0 +1,208 @@
+"""The two tables as Faust keeps them: recovered from their changelogs, in memory, by partition.
+
+Faust decides which partitions are ours and reads their changelogs; what is held and from where recovery starts is decided here:
+
+- State never outlives the process, and never outlives the assignment of its partition.
+- `open` is recovered whole. `parsed` is recovered from `now - remember`, because its changelog is `docs.parsed`, which keeps
+  every document ever parsed; of a record only the mark is kept. Marks that grow older than that are evicted in memory only:
+  a deletion through the table would publish a tombstone.
+- Bytes that are not ours are skipped, counted and dead-lettered. An exception here would leave Faust's recovery hanging.
+
+Writes do not go through Faust's table interface, but through the join's outbox (see `faust_app`), to the partition of the event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+import faust
+import structlog
+from confluent_kafka import Consumer, TopicPartition
+from faust.stores import memory
+from faust.types import TP
+
+from services.assembler.join.driver import Record
+from services.assembler.join.memory import Document, Mark, Page, decode_state, mark_of
+from shared.contracts.codec import decode
+from shared.contracts.errors import DocfleetError, ErrorCode
+from shared.contracts.ids import is_document_id
+from shared.contracts.records import DocumentParsed
+from shared.settings import Settings
+from shared.streams.clients import reader_config
+from shared.telemetry import metrics
+
+log = structlog.get_logger()
+
+V = TypeVar("V")
+Bury = Callable[[Record, DocfleetError], None]
+
+
+class TimedMark(Mark, frozen=True, array_like=True):
+    """A mark and when its record was written, seconds since the epoch."""
+
+    at: float = 0.0
+
+
+class JoinStore(memory.Store, Generic[V]):  # type: ignore[misc]
+    """Rows by partition. Invariant: holds partitions only that are assigned, and nothing from before their assignment."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.rows: dict[int, dict[bytes, V]] = {}
+        self.read: Callable[[bytes | None, bytes, float], V] = _unread
+        self.starts: Callable[[set[int]], dict[int, int]] = lambda _: {}
+        self.bury: Bury | None = None
+        self.applied = 0
+        self._offsets: dict[TP, int] = {}
+
+    # --- what the join does -------------------------------------------------------------------------------------------
+
+    def partition(self, number: int) -> dict[bytes, V]:
+        """Rows of a partition."""
+        return self.rows.setdefault(number, {})
+
+    def appended(self, partition: int, offset: int) -> None:
+        """Our own append has this offset; recovery needs it no more. May be called on any thread."""
+        tp = TP(self.table.changelog_topic.get_topic_name(), partition)
+        if offset > self._offsets.get(tp, -1):
+            self._offsets[tp] = offset
+
+    # --- what Faust does ----------------------------------------------------------------------------------------------
+
+    def persisted_offset(self, tp: TP) -> int | None:
+        """The last offset of a changelog partition that is in the rows, or does not need to be."""
+        return self._offsets.get(tp)
+
+    def apply_changelog_batch(self, batch: Iterable[Any], to_key: Any, to_value: Any) -> None:
+        """Take records of the changelog; never raises for what is in them."""
+        for event in batch:
+            message = event.message
+            self.applied += 1
+            rows = self.partition(message.partition)
+            # Tables are ordered by time of writing (see `evict`), so a row that is written again goes to the end.
+            rows.pop(message.key, None)
+            if message.value is not None:
+                try:
+                    rows[message.key] = self.read(message.key, message.value, message.timestamp)
+                except DocfleetError as error:
+                    self._refuse(message, error)
+            self._offsets[message.tp] = max(message.offset, self._offsets.get(message.tp, -1))
+
+    def _refuse(self, message: Any, error: DocfleetError) -> None:
+        metrics.JOIN_FOREIGN.labels(topic=message.topic).inc()
+        if self.bury is not None:
+            self.bury(record_of(message), error)
+
+    async def on_rebalance(
+        self, assigned: set[TP], revoked: set[TP], newly_assigned: set[TP], generation_id: int = 0
+    ) -> None:
+        """Forget what is not ours any more, and find out where recovery of what is new begins."""
+        topic = self.table.changelog_topic.get_topic_name()
+        for tp in (*revoked, *newly_assigned):
+            if tp.topic == topic:
+                self.rows.pop(tp.partition, None)
+                self._offsets.pop(tp, None)
+        new = {tp.partition for tp in newly_assigned if tp.topic == topic}
+        if new:
+            for number, offset in (await asyncio.to_thread(self.starts, new)).items():
+                self._offsets[TP(topic, number)] = offset
+
+    async def on_recovery_completed(self, active_tps: set[TP], standby_tps: set[TP]) -> None:
+        """Nothing to do: rows of other partitions went when they were revoked."""
+
+
+def _unread(key: bytes | None, value: bytes, at: float) -> Any:
+    raise NotImplementedError
+
+
+class JoinTable(faust.Table):  # type: ignore[misc]
+    """A Faust table on a `JoinStore`."""
+
+    def _new_store_by_url(self, url: Any) -> Any:
+        return JoinStore(
+            url,
+            self.app,
+            self,
+            table_name=self.name,
+            key_type=self.key_type,
+            key_serializer=self.key_serializer,
+            value_serializer=self.value_serializer,
+            value_type=self.value_type,
+            loop=self.loop,
+        )
+
+
+def read_open(key: bytes | None, value: bytes, at: float) -> Document | Page:
+    """A row of `open`, by the form of its key. Raises `DocfleetError(invalid_message)` for foreign bytes."""
+    document_id, slash, page_no = _text(key).partition("/")
+    if not is_document_id(document_id) or (slash and not page_no.isdecimal()):
+        raise DocfleetError(ErrorCode.invalid_message, "not a key of the join")
+    return decode_state(value, Page) if slash else decode_state(value, Document)
+
+
+def read_mark(key: bytes | None, value: bytes, at: float) -> TimedMark:
+    """A row of `parsed`, from a record of `docs.parsed`. Raises `DocfleetError(invalid_message)` for foreign bytes."""
+    parsed = decode(value, DocumentParsed)
+    if _text(key) != parsed.document_id:
+        raise DocfleetError(ErrorCode.invalid_message, "the key is not the document id")
+    mark = mark_of(parsed)
+    return TimedMark(mark.generation, mark.status, at)
+
+
+def _text(key: bytes | None) -> str:
+    return (key or b"").decode("ascii", "replace")
+
+
+def evict(store: JoinStore[TimedMark], before: float, keep: Callable[[bytes], bool]) -> int:
+    """Forget marks from before a time (seconds since the epoch); returns how many went. Marks for which `keep` holds stay.
+
+    Rows are in order of writing, so this looks only at those that go.
+    """
+    gone = 0
+    for rows in store.rows.values():
+        kept: list[tuple[bytes, TimedMark]] = []
+        while rows:
+            key = next(iter(rows))
+            if rows[key].at >= before:
+                break
+            mark = rows.pop(key)
+            if keep(key):
+                kept.append((key, mark))
+            else:
+                gone += 1
+        rows.update(kept)
+    return gone
+
+
+def record_of(message: Any) -> Record:
+    """A message of Faust's as the driver takes it."""
+    head = message.headers or []
+    return Record(
+        message.topic,
+        message.partition,
+        message.offset,
+        int(message.timestamp * 1000),
+        message.key,
+        message.value,
+        list(head.items()) if isinstance(head, dict) else list(head),
+    )
+
+
+def offsets_since(settings: Settings, topic: str, seconds: float, partitions: set[int]) -> dict[int, int]:
+    """For each partition the offset before the first record younger than `seconds`: recovery reads what comes after it."""
+    consumer: Any = Consumer(reader_config(settings, "join-start"))
+    try:
+        at = int((time.time() - seconds) * 1000)
+        found = consumer.offsets_for_times([TopicPartition(topic, number, at) for number in partitions], timeout=30)
+        starts = {}
+        for place in found:
+            first = place.offset
+            if first < 0:  # nothing is younger: begin at the end
+                first = consumer.get_watermark_offsets(TopicPartition(topic, place.partition), timeout=30)[1]
+            starts[place.partition] = first - 1
+        return starts
+    finally:
+        consumer.close()
