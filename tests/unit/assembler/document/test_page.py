@@ -272,6 +272,18 @@ def test_the_slope_of_a_scan_does_not_make_long_lines_larger() -> None:
     assert first.font_size == pytest.approx(second.font_size, rel=0.01)
 
 
+def test_vertical_text_goes_from_right_to_left_in_a_region_and_over_regions() -> None:
+    columns = ["この日本語の文章は", "複数の列に", "分かれています"]
+    lines = [
+        TextLine(bbox=[500 - 30 * i, 80, 520 - 30 * i, 80 + 20 * len(text)], text=text, vertical=True)
+        for i, text in enumerate(columns)
+    ]
+    [block] = make.page(make.layout([make.region(0, "text", lines[::-1])])).blocks
+    assert (block.text, block.writing_mode) == ("".join(columns), "vertical_rl")
+    apart = [make.region(i, "text", [line]) for i, line in enumerate(reversed(lines))]
+    assert [block.text for block in make.page(make.layout(apart)).blocks] == columns
+
+
 def test_low_confidence_is_said() -> None:
     region = make.region(0, "text", make.lines(60, 100, ["?"]), read_by="rec")
     page = make.page(make.layout([region]), readings=[make.reading("r", [make.read_region(region, ["dim"], 0.3)])])
