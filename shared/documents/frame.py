@@ -32,7 +32,9 @@ class Frame:
             x0, y0, x1, y1 = w - x1, h - y1, w - x0, h - y0
         elif self.rotation == 270:
             x0, y0, x1, y1 = y0, w - x1, y1, w - x0
-        return [rounded(min(x0, x1)), rounded(min(y0, y1)), rounded(max(x0, x1)), rounded(max(y0, y1))]
+        if x0 > x1 or y0 > y1:
+            x0, y0, x1, y1 = min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
+        return [rounded(x0), rounded(y0), rounded(x1), rounded(y1)]
 
     def clipped(self, box: Sequence[float]) -> list[float]:
         """The part of a displayed box that lies on the page; an empty box at the edge where nothing does."""

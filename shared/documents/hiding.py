@@ -42,27 +42,33 @@ class Hiding:
         self._scale = 1.0
         self._hidden: dict[Place, Hidden] = {}
         self._seen: set[Place] = set()
-        if light_text or len(marks.rects):
-            for span in page.get_texttrace():
-                self._judge(span)
+        if not light_text and not len(marks.rects):
+            return
+        self._last_cover = int(marks.sequence[marks.solid].max(initial=-1))
+        grounds = marks.colours[~np.isnan(marks.colours).any(axis=1)]
+        self._grounds = np.unique(np.vstack([grounds, np.ones((1, 3))]).round(3), axis=0)
+        judged = [(span, self._judge(span)) for span in page.get_texttrace() if span["type"] != 3 and span["chars"]]
+        for span, reason in judged if any(reason for _, reason in judged) else ():
+            for character, _, origin, _ in span["chars"]:
+                if reason is None:
+                    self._seen.add(place(character, origin))
+                else:
+                    self._hidden[place(character, origin)] = reason
 
     def why(self, character: int, origin: Sequence[float]) -> Hidden | None:
         """Why the character is hidden; none where it is seen, also if it is painted twice and seen once."""
         key = place(character, origin)
         return None if key in self._seen else self._hidden.get(key)
 
-    def _judge(self, span: dict[str, Any]) -> None:
-        if span["type"] == 3 or not span["chars"]:
-            return
+    def _judge(self, span: dict[str, Any]) -> Hidden | None:
+        # Nearly all text is dark and painted last, and needs no closer look.
+        if span["seqno"] > self._last_cover and not self._has_ground_of(_rgb(span["color"])):
+            return None
         reason = self._suspicion(span)
-        if reason is not None and not self._confirmed(span, reason):
-            reason = None
-        for character, _, origin, _ in span["chars"]:
-            key = place(character, origin)
-            if reason is None:
-                self._seen.add(key)
-            else:
-                self._hidden[key] = reason
+        return reason if reason is not None and self._confirmed(span, reason) else None
+
+    def _has_ground_of(self, colour: NDArray[np.float64]) -> bool:
+        return bool((np.abs(self._grounds - colour).max(axis=1) <= _SAME_COLOUR).any())
 
     def _suspicion(self, span: dict[str, Any]) -> Hidden | None:
         marks = self._marks

@@ -5,6 +5,7 @@ The order of painting is kept (`sequence`), because it decides what hides what; 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -161,8 +162,8 @@ def _coverage(rects: Iterable[Sequence[float]], size: tuple[float, float]) -> fl
     covered = np.zeros((_GRID, _GRID), dtype=bool)
     sx, sy = _GRID / max(size[0], 1e-6), _GRID / max(size[1], 1e-6)
     for x0, y0, x1, y1 in rects:
-        left, right = (int(np.clip(np.ceil(v * sx - 0.5), 0, _GRID)) for v in (x0, x1))
-        top, bottom = (int(np.clip(np.ceil(v * sy - 0.5), 0, _GRID)) for v in (y0, y1))
+        left, right = (math.ceil(min(max(v * sx, 0.0), _GRID) - 0.5) for v in (x0, x1))
+        top, bottom = (math.ceil(min(max(v * sy, 0.0), _GRID) - 0.5) for v in (y0, y1))
         covered[top:bottom, left:right] = True
     return round(float(covered.mean()), 4)
 
