@@ -17,8 +17,9 @@ from shared.contracts.errors import DocfleetError, ErrorCode, Phase
 from shared.contracts.layout import ComposedPage, PageLayout, Reading
 from shared.contracts.records import MAX_PARSED_ERRORS
 
-FALLBACKS = frozenset({"vl_fallback", "vl_truncated", "vl_unavailable", "not_read"})
-"""Warnings after which the same content might be read better another time."""
+FALLBACKS = frozenset({"vl_fallback", "vl_truncated"})
+"""Warnings after which the same fleet might read the same content better another time. A fleet without a VL model
+(`vl_unavailable`) would not: that there is none is part of its fingerprint."""
 
 
 class Program:
