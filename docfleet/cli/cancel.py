@@ -17,8 +17,9 @@ def cancel(
 
         docfleet cancel order-17
     """
-    from docfleet.cli.console import told
+    from docfleet.cli.console import quiet_logs, told
 
+    quiet_logs()
     with told():
         from docfleet.client import Client
 

@@ -46,3 +46,15 @@ def told() -> Iterator[None]:
         raise fail(f"{error}\nRun `docfleet doctor` to see what is missing.") from None
     except FileNotFoundError as error:
         raise fail(f"there is no file {error.filename or error}") from None
+
+
+def quiet_logs() -> None:
+    """Only errors, as text on stderr: what libraries have to say is no part of a command's output."""
+    import logging
+
+    from shared.settings import Telemetry
+    from shared.telemetry import logs
+
+    logs.configure(Telemetry(level="error", format="text"), "docfleet")
+    # It reports every attempt to connect; what matters comes back as an error of the call.
+    logging.getLogger("librdkafka").setLevel(logging.CRITICAL)

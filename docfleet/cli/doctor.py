@@ -24,11 +24,12 @@ def doctor(
     """
     from rich.markup import escape
 
-    from docfleet.cli.console import console, told
+    from docfleet.cli.console import console, quiet_logs, told
 
     marks = {"ok": "[green]ok[/]     ", "warning": "[yellow]warning[/]", "missing": "[red]missing[/]"}
     screen = console()
     missing = False
+    quiet_logs()
     with told():
         from docfleet.doctor import look
         from shared.settings import Settings

@@ -183,12 +183,13 @@ def _reads_surely(wish: Wish) -> bool:
 
 def _follow(wish: Wish, fleet: EmbeddedFleet) -> int:
     """Feed a fleet and show what happens. Imports what it needs only now, while the services start."""
-    from docfleet.cli.console import console
+    from docfleet.cli.console import console, quiet_logs
     from docfleet.cli.display import Display, total
     from docfleet.client import Client
     from docfleet.outcomes import exit_code
     from docfleet.parsing import Run
 
+    quiet_logs()
     screen = console()
     outcomes: list[Outcome] = []
     password = wish.password_file.read_text().rstrip("\r\n") if wish.password_file else None

@@ -37,13 +37,14 @@ def submit(
 
         docfleet submit report.pdf --document-id order-17 --generation 1
     """
-    from docfleet.cli.console import console, fail, told
+    from docfleet.cli.console import console, fail, quiet_logs, told
 
     if document_id is not None and len(sources) != 1:
         raise fail("--document-id names one document: give one source")
     if priority not in ("interactive", "normal", "bulk"):
         raise fail("--priority is interactive, normal or bulk")
     worst = 0
+    quiet_logs()
     with told():
         from docfleet.cli.watch import parsed_line
         from docfleet.client import Client

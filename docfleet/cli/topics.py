@@ -74,8 +74,9 @@ def apply(lost_offsets: Lost = LostOffsets.refuse, partitions: Partitions = None
 
 def _plan(lost_offsets: LostOffsets, partitions: int | None, file: Path | None) -> tuple[Settings, Plan]:
     """Make the plan and print it."""
-    from docfleet.cli.console import fail, told
+    from docfleet.cli.console import fail, quiet_logs, told
 
+    quiet_logs()
     with told():
         from shared.settings import Settings
         from shared.streams.catalog import TopicsInvalid, load

@@ -28,8 +28,9 @@ def watch(
 
         docfleet watch --json --results-only > results.jsonl
     """
-    from docfleet.cli.console import console, told
+    from docfleet.cli.console import console, quiet_logs, told
 
+    quiet_logs()
     with told():
         from docfleet.feed import Feed
         from shared.contracts.codec import encode
