@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 
 from services.layout_worker.boxes import area, share_inside
 from services.layout_worker.found import FoundBox
@@ -24,6 +23,11 @@ SURE_PICTURE = 0.5
 """A weaker picture with `FULL_LINES` lines in it is none; real figures of generated pages score 0.85 and more."""
 SURE_TABLE = 0.75
 """A weaker table must show columns; real tables of generated pages score 0.95 and more, lists and paragraphs up to 0.55 (one 0.82)."""
+CELL_WIDTH = 15.0
+"""Width, in line heights, up to which a line may be a cell of a doubtful table: 30 letters."""
+GRID_ROWS, GRID_CELLS, GRID_SHARE, GRID_WIDTH = 4, 3, 0.7, 9.0
+"""Rows, pieces in a row, share of such rows from which text is a table, and the width of most of its text at most, in line heights: lines
+of three columns of prose have 12 and more."""
 HEADING_LINES = 3
 """A heading with more lines is text: the network takes the address lines of forms for headings, at 0.96."""
 CHINESE, WORDS = 0.3, 0.7
@@ -43,8 +47,35 @@ def is_full_of_text(bbox: Sequence[float], lines: Sequence[TextLine]) -> bool:
     return len(lines) >= FULL_LINES and sum(area(line.bbox) for line in lines) >= FULL_OF_TEXT * area(bbox)
 
 
-def has_columns(lines: Sequence[TextLine]) -> bool:
-    """Whether at least two rows hold two lines side by side."""
+def has_cells(lines: Sequence[TextLine]) -> bool:
+    """Whether lines can be those of a table: at least two rows hold two of them side by side, and most of the text stands in short ones."""
+    words = _words(lines)
+    return not _is_wide(words, CELL_WIDTH) and sum(_pieces(row) >= 2 for row in _rows(words)) >= 2
+
+
+def is_grid(lines: Sequence[TextLine]) -> bool:
+    """Whether text that no network took for a table is one: nearly all of at least `GRID_ROWS` rows hold `GRID_CELLS` pieces and more."""
+    words = _words(lines)
+    rows = [_pieces(row) for row in _rows(words)]
+    return (
+        not _is_wide(words, GRID_WIDTH)
+        and len(rows) >= GRID_ROWS
+        and sum(row >= GRID_CELLS for row in rows) >= GRID_SHARE * len(rows)
+    )
+
+
+def _words(lines: Sequence[TextLine]) -> list[TextLine]:
+    """Lines without bullets (text without a letter or digit): these stand beside text and are no cells."""
+    return [line for line in lines if line.text is None or any(char.isalnum() for char in line.text)]
+
+
+def _is_wide(lines: Sequence[TextLine], heights: float) -> bool:
+    """Whether half of the text, by length, stands in lines wider than so many line heights."""
+    widths = [(x1 - x0, (x1 - x0) / max(1.0, y1 - y0)) for x0, y0, x1, y1 in (line.bbox for line in lines)]
+    return sum(w for w, ratio in widths if ratio > heights) > 0.5 * sum(w for w, _ in widths)
+
+
+def _rows(lines: Sequence[TextLine]) -> list[list[TextLine]]:
     rows: list[list[TextLine]] = []
     for line in sorted(lines, key=lambda item: (item.bbox[1] + item.bbox[3], item.bbox[0])):
         middle = (line.bbox[1] + line.bbox[3]) / 2
@@ -52,7 +83,16 @@ def has_columns(lines: Sequence[TextLine]) -> bool:
             rows[-1].append(line)
         else:
             rows.append([line])
-    return sum(_side_by_side(row) for row in rows) >= 2
+    return rows
+
+
+def _pieces(row: Sequence[TextLine]) -> int:
+    """Lines of a row that stand side by side."""
+    count, reached = 0, float("-inf")
+    for x0, x1 in sorted((line.bbox[0], line.bbox[2]) for line in row):
+        count += x0 > reached
+        reached = max(reached, x1)
+    return count
 
 
 def is_prose(text: str) -> bool:
@@ -61,8 +101,3 @@ def is_prose(text: str) -> bool:
     if sum("\u4e00" <= char <= "\u9fff" for char in letters) > CHINESE * len(letters):
         return True
     return sum(len(word) for word in _WORD.findall(text)) > WORDS * len(letters)
-
-
-def _side_by_side(row: Sequence[TextLine]) -> bool:
-    spans = sorted((line.bbox[0], line.bbox[2]) for line in row)
-    return any(b[0] > a[1] for a, b in pairwise(spans))

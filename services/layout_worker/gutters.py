@@ -18,8 +18,8 @@ from shared.contracts.layout import TextLine
 GUTTER = 0.2
 """Least width of a gutter, in line heights. Lines end at gaps much wider than this, but the detector's boxes reach a quarter of a
 height into it from both sides."""
-COLUMN = 6.0
-"""Least median width of a column's lines, in line heights: bullets and numbers before text are no column."""
+COLUMN, COLUMN_LINE = 10.0, 4.0
+"""Least width of a column and of its median line, in line heights: bullets, numbers and short names before text are no column."""
 PAIRS = 3
 """Lines on each side that must have a neighbour on the other."""
 MOST_LINES = 400
@@ -81,7 +81,7 @@ def _gutter(lines: list[TextLine], height: float) -> _Gutter | None:
             continue
         left_paired, right_paired = _paired(left, right), _paired(right, left)
         pairs = min(len(left_paired), len(right_paired))
-        if pairs < PAIRS or min(_width(left_paired), _width(right_paired)) < COLUMN * height:
+        if pairs < PAIRS or not (_is_column(left_paired, height) and _is_column(right_paired, height)):
             continue
         sides = {id(line) for line in (*left, *right)}
         crossing = [line for line in lines if id(line) not in sides]
@@ -108,8 +108,9 @@ def _paired(lines: Sequence[TextLine], others: Sequence[TextLine], share: float 
     ]
 
 
-def _width(lines: Sequence[TextLine]) -> float:
-    return median(line.bbox[2] - line.bbox[0] for line in lines)
+def _is_column(lines: Sequence[TextLine], height: float) -> bool:
+    whole = max(line.bbox[2] for line in lines) - min(line.bbox[0] for line in lines)
+    return whole >= COLUMN * height and median(line.bbox[2] - line.bbox[0] for line in lines) >= COLUMN_LINE * height
 
 
 def _middle(line: TextLine) -> float:

@@ -181,8 +181,11 @@ def _settled(draft: Draft) -> list[Draft]:
     if not draft.lines or draft.label == "seal":
         return [draft]
     around = hull(line.bbox for line in draft.lines)
-    if draft.label == "table" and draft.confidence < doubts.SURE_TABLE and not doubts.has_columns(draft.lines):
-        draft.label, draft.reason = "text", "a table without columns"
+    if draft.label == "table" and draft.confidence < doubts.SURE_TABLE:
+        if not doubts.has_cells(draft.lines):
+            draft.label, draft.reason = "text", "a table without cells"
+        elif len(gutters.parts(draft.lines)) > 1:
+            draft.label, draft.reason = "text", "columns of prose, no table"
     if draft.label == "formula" and doubts.is_prose("".join(line.text or "" for line in draft.lines)):
         draft.label, draft.reason = "text", "prose, no formula"
     if draft.label in ("title", "section_header") and len(draft.lines) > doubts.HEADING_LINES:
@@ -209,7 +212,10 @@ def _settled(draft: Draft) -> list[Draft]:
 
 
 def _by_columns(draft: Draft) -> list[Draft]:
-    """A text region for each column of a text region, with boxes around the lines."""
+    """A text region for each column of a text region, with boxes around the lines; a table where the lines stand like cells."""
+    if draft.label == "text" and doubts.is_grid(draft.lines):
+        box = hull(line.bbox for line in draft.lines)
+        return [msgspec.structs.replace(draft, label="table", bbox=box, reason="rows of cells")]
     parts = gutters.parts(draft.lines)
     reason = draft.reason if len(parts) == 1 else "cut into columns"
     return [

@@ -12,22 +12,29 @@ from numpy.typing import NDArray
 
 RED_OVER = 45
 """Red channel minus the larger of green and blue, of 255, from which a pixel is red; blurred stamps on scans have 60 and more."""
+HUE = 0.6
+"""Difference of green and blue, by the red's lead over both, up to which it is red: not orange, not magenta."""
 PINK_OVER, DARK = 20, 110
 """The same for the blurred edges of a stamp that is known to be there; a pixel whose brightest channel is below `DARK` is print."""
 LEAST, MOST = 0.045, 0.4
 """Diameter as a share of the picture's long side: 13 mm to 12 cm on A4. Stamps are 3 to 5 cm, small ones 2 cm."""
-SECTORS, FILLED = 24, 0.75
+SECTORS, FILLED = 24, 0.85
 """The ring is looked at in sectors; so many of them must hold red near the ellipse that the box defines."""
 RING = (0.8, 1.06)
 """Radius, relative to that ellipse, between which the ring lies."""
 CORNER = 0.02
 """Share of red outside the ellipse up to which it is a round thing; a red rectangle has about 0.2 there."""
+SOLID = 0.55
+"""Share of red inside from which it is a disc or a logo: stamps are strokes, with a third or less."""
+PAPER = 150
+"""Darkest channel, of 255, that half of what is not red inside has at least: a stamp stands on paper, a photo's reds don't."""
 
 
 def red(picture: NDArray[np.uint8], over: int = RED_OVER) -> NDArray[np.bool_]:
     """Which pixels of an RGB picture (height, width, 3) are red: bool (height, width)."""
     wide = picture.astype(np.int16)
-    result: NDArray[np.bool_] = wide[..., 0] - np.maximum(wide[..., 1], wide[..., 2]) > over
+    over_both = wide[..., 0] - np.maximum(wide[..., 1], wide[..., 2])
+    result: NDArray[np.bool_] = (over_both > over) & (np.abs(wide[..., 1] - wide[..., 2]) <= over_both * HUE)
     return result
 
 
@@ -67,7 +74,9 @@ def find_seals(picture: NDArray[np.uint8]) -> list[list[float]]:
         for x, y, w, h, _ in stats[1:count]
         if LEAST * long_side <= min(w, h) and max(w, h) <= MOST * long_side and 0.5 <= w / h <= 2.0
     ]
-    round_ones = [box for box in boxes if _is_ring(mask[box[1] : box[3], box[0] : box[2]])]
+    round_ones = [
+        box for box in boxes if _is_ring(mask[box[1] : box[3], box[0] : box[2]]) and _on_paper(picture, mask, box)
+    ]
     return [[float(v) for v in box] for box in sorted(round_ones, key=lambda b: (b[1], b[0]))]
 
 
@@ -81,3 +90,10 @@ def _is_ring(mask: NDArray[np.bool_]) -> bool:
     sectors = np.unique(((np.arctan2(dy, dx)[on_ring] + np.pi) / (2 * np.pi) * SECTORS).astype(int) % SECTORS)
     outside = np.count_nonzero(radius >= RING[1] + 0.04) / max(1, len(radius))
     return bool(len(sectors) >= FILLED * SECTORS and outside <= CORNER)
+
+
+def _on_paper(picture: NDArray[np.uint8], mask: NDArray[np.bool_], box: list[int]) -> bool:
+    part, stained = picture[box[1] : box[3], box[0] : box[2]], mask[box[1] : box[3], box[0] : box[2]]
+    if stained.mean() > SOLID:
+        return False
+    return float(np.median(part[~stained].min(axis=-1))) >= PAPER

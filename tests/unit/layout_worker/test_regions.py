@@ -133,11 +133,32 @@ def test_a_picture_that_is_mostly_text_is_text():
 
 
 @pytest.mark.parametrize(("score", "label"), [(0.5, "text"), (0.95, "table")])
-def test_a_doubtful_table_must_show_columns(score, label):
+def test_a_doubtful_table_must_show_cells(score, label):
     paragraph = [line(10, 10 + 20 * i, 390, 26 + 20 * i, str(i)) for i in range(4)]
     assert built([box("table", 0, 0, 400, 200, score)], paragraph)[0].label == label
+    bullets = [line(2, 10 + 20 * i, 8, 26 + 20 * i, "●") for i in range(4)]
+    short = [line(10, 10 + 20 * i, 120, 26 + 20 * i, str(i)) for i in range(4)]
+    assert built([box("table", 0, 0, 400, 200, score)], bullets + short)[0].label == label
     cells = [line(10 + 200 * c, 10 + 20 * r, 90 + 200 * c, 26 + 20 * r, f"{r}{c}") for r in range(2) for c in range(2)]
     assert built([box("table", 0, 0, 400, 200, score)], cells)[0].label == "table"
+
+
+@pytest.mark.parametrize("label", ["text", "picture"])
+def test_rows_of_cells_are_a_table_that_the_network_missed(label):
+    cells = [line(10 + 130 * c, 10 + 20 * r, 90 + 130 * c, 26 + 20 * r, f"{r}{c}") for r in range(6) for c in range(4)]
+    (draft,) = built([box(label, 0, 0, 500, 130)], cells)
+    assert (draft.label, len(draft.lines)) == ("table", 24)
+
+
+def test_three_columns_of_prose_are_no_table():
+    lines = [line(10 + 200 * c, 10 + 12 * r, 190 + 200 * c, 20 + 12 * r, f"{c}{r}") for c in range(3) for r in range(9)]
+    assert [d.label for d in built([box("text", 0, 0, 600, 200)], lines)] == ["text"] * 3
+
+
+@pytest.mark.parametrize(("score", "labels"), [(0.5, ["text", "text"]), (0.95, ["table"])])
+def test_a_doubtful_table_of_prose_is_columns(score, labels):
+    lines = [line(10 + 300 * c, 10 + 14 * r, 290 + 300 * c, 22 + 14 * r, f"{c}{r}") for c in range(2) for r in range(9)]
+    assert [d.label for d in built([box("table", 0, 0, 600, 200, score)], lines)] == labels
 
 
 def test_a_text_box_seen_twice_is_one():

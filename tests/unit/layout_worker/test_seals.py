@@ -58,7 +58,37 @@ def draw_large_ring(page):
     cv2.circle(page, (283, 400), 200, (220, 20, 20), 4)
 
 
-@pytest.mark.parametrize("draw", [lambda page: None, draw_heading, draw_square, draw_disc_in_black, draw_large_ring])
+def draw_disc(page):
+    cv2.circle(page, (300, 400), 45, (220, 20, 20), -1)
+
+
+def draw_orange_ring(page):
+    cv2.circle(page, (300, 400), 45, (230, 140, 20), 4)
+
+
+def draw_half_ring(page):
+    cv2.ellipse(page, (300, 400), (45, 45), 0, 0, 270, (220, 20, 20), 4)
+
+
+def draw_ring_on_dark(page):
+    cv2.circle(page, (300, 400), 60, (40, 60, 90), -1)
+    cv2.circle(page, (300, 400), 45, (220, 20, 20), 4)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda page: None,
+        draw_heading,
+        draw_square,
+        draw_disc_in_black,
+        draw_large_ring,
+        draw_disc,
+        draw_orange_ring,
+        draw_half_ring,
+        draw_ring_on_dark,
+    ],
+)
 def test_nothing_else_is_a_stamp(draw):
     page = paper()
     draw(page)
