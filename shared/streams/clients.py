@@ -9,11 +9,34 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import time
 from typing import Any
 
 from shared.settings import GROUPS, Settings
 
 logger = logging.getLogger("librdkafka")
+
+
+class _Seldom(logging.Filter):
+    """Lets a line of librdkafka through once in `EVERY_S`, numbers aside: a lost broker is reported at each of many attempts a second."""
+
+    EVERY_S = 30.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: dict[str, float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        line = re.sub(r"\d+", "", record.getMessage())
+        now = time.monotonic()
+        seldom = now - self._last.get(line, -self.EVERY_S) >= self.EVERY_S
+        if seldom:
+            self._last = {key: at for key, at in self._last.items() if now - at < self.EVERY_S} | {line: now}
+        return seldom
+
+
+logger.addFilter(_Seldom())
 
 MAX_POLL_INTERVAL_MS = 120_000
 """A consumer thread that does not poll for longer is taken for stuck and loses its partitions. Well above any drain."""

@@ -3,50 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
     Consumer,
-    ConsumerGroupTopicPartitions,
     KafkaError,
     KafkaException,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec, ResourceType
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from shared.settings import Settings
 from shared.streams.clients import admin_config, reader_config
 
 TIMEOUT_S = 15.0
-ASK_S = 3.0
-PATIENCE_S = 45.0
 
-
-def persistently(ask: Callable[[], dict[Any, Any]]) -> list[Any]:
-    """Results of a request to a group's coordinator, asked again while it times out or is not there.
-
-    On a new cluster the first look for a coordinator creates the topic it needs, and librdkafka's request then waits out its
-    whole time (seen with 2.16 on Apache Kafka 4.3.1: the second try takes 0.2 s).
-    """
-    end = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            return [future.result(timeout=TIMEOUT_S) for future in ask().values()]
-        except KafkaException as error:
-            waits = error.args[0].retriable() or error.args[0].code() in (KafkaError._TIMED_OUT, KafkaError._WAIT_COORD)
-            if not waits or time.monotonic() > end:
-                raise
-            time.sleep(0.2)
+_HAS_MEMBERS = {KafkaError.UNKNOWN_MEMBER_ID, KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS}
 
 
 class Cluster:
     """Context manager. Every method asks the cluster anew, unless it says otherwise, and raises `KafkaException`."""
 
     def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._admin = AdminClient(admin_config(settings))
+        self._members: dict[str, Any] = {}
         self._reader = Consumer(reader_config(settings, "topics"))
         self._brokers = 0
 
@@ -56,7 +39,8 @@ class Cluster:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._reader.close()
+        for consumer in (self._reader, *self._members.values()):
+            consumer.close()
 
     def brokers(self) -> int:
         """Number of brokers; asked once."""
@@ -103,19 +87,38 @@ class Cluster:
     def committed(self, group: str, topic: str) -> dict[int, int | None]:
         """Committed offset of a group for each partition of a topic; none where it has none."""
         partitions = [TopicPartition(topic, p) for p in range(self.partitions()[topic])]
-        asked = ConsumerGroupTopicPartitions(group, partitions)
-        (answer,) = persistently(lambda: self._admin.list_consumer_group_offsets([asked], request_timeout=ASK_S))
-        found = answer.topic_partitions
+        found = self._member(group).committed(partitions, timeout=TIMEOUT_S)
         return {p.partition: p.offset if p.offset >= 0 else None for p in found}
+
+    def commit(self, group: str, topic: str, offsets: dict[int, int]) -> bool:
+        """Set a group's offsets. False when it has members: only they may."""
+        partitions = [TopicPartition(topic, p, offset) for p, offset in offsets.items()]
+        try:
+            done = self._member(group).commit(offsets=partitions, asynchronous=False)
+        except KafkaException as error:
+            if error.args[0].code() in _HAS_MEMBERS:
+                return False
+            raise
+        if failed := [p.error for p in done if p.error is not None]:
+            if failed[0].code() in _HAS_MEMBERS:
+                return False
+            raise KafkaException(failed[0])
+        return True
+
+    def _member(self, group: str) -> Any:
+        """A consumer with the group's name that never joins it.
+
+        It reads and writes the group's offsets, because librdkafka's admin requests for that wait out their whole time where a new
+        cluster has no coordinator yet, and a client with such a request behind it can hang when it is destroyed (seen with 2.16).
+        """
+        if group not in self._members:
+            self._members[group] = Consumer(reader_config(self._settings, "topics") | {"group.id": group})
+        return self._members[group]
 
     def ends(self, topic: str) -> dict[int, tuple[int, int]]:
         """First and next offset of each partition of a topic."""
-        partitions = [TopicPartition(topic, p) for p in range(self.partitions()[topic])]
-        answers = []
-        for spec in (OffsetSpec.earliest(), OffsetSpec.latest()):
-            futures = self._admin.list_offsets(dict.fromkeys(partitions, spec), request_timeout=TIMEOUT_S)
-            answers.append({p.partition: future.result(timeout=TIMEOUT_S).offset for p, future in futures.items()})
-        return {p.partition: (answers[0][p.partition], answers[1][p.partition]) for p in partitions}
+        partitions = range(self.partitions()[topic])
+        return {p: self._reader.get_watermark_offsets(TopicPartition(topic, p), timeout=TIMEOUT_S) for p in partitions}
 
     def lag(self, group: str, topic: str) -> int:
         """Records of a topic that a group has not committed; all of them where it has no offset."""

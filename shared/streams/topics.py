@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 import msgspec
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+import structlog
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -29,7 +30,9 @@ from shared.contracts.errors import Unavailable
 from shared.settings import Settings
 from shared.streams.catalog import Catalog, Topic, load
 from shared.streams.clients import admin_config
-from shared.streams.cluster import ASK_S, Cluster, persistently
+from shared.streams.cluster import Cluster
+
+log = structlog.get_logger()
 
 LostOffsets = Literal["refuse", "beginning", "end"]
 
@@ -232,9 +235,12 @@ def apply(settings: Settings, plan: Plan) -> None:
                 _wait(admin.incremental_alter_configs([_resource(change)]).values())
         with Cluster(settings) as cluster:
             cluster.await_partitions({c.topic: c.partitions for c in created})
-        for change in plan.changes:
-            if isinstance(change, SetOffsets):
-                _set_offsets(admin, change)
+            for change in plan.changes:
+                if isinstance(change, SetOffsets) and not cluster.commit(change.group, change.topic, change.offsets):
+                    # Its members find a partition that was added, and begin at 0, by themselves (`rebalance`).
+                    log.warning(
+                        "the group is running; its offsets are left to it", group=change.group, topic=change.topic
+                    )
     except KafkaException as error:
         raise Unavailable("broker", f"{settings.kafka.bootstrap_servers}: {error.args[0].str()}") from error
 
@@ -245,13 +251,6 @@ def _resource(change: AlterConfig) -> ConfigResource:
         for name, (_, value) in change.values.items()
     ]
     return ConfigResource(ResourceType.TOPIC, change.topic, incremental_configs=entries)
-
-
-def _set_offsets(admin: AdminClient, change: SetOffsets) -> None:
-    """A group with members refuses offsets from outside; its members find a new partition by themselves (`rebalance`)."""
-    partitions = [TopicPartition(change.topic, p, offset) for p, offset in change.offsets.items()]
-    wanted = ConsumerGroupTopicPartitions(change.group, partitions)
-    persistently(lambda: admin.alter_consumer_group_offsets([wanted], request_timeout=ASK_S))
 
 
 def _wait(futures: Iterable[Any]) -> None:

@@ -19,7 +19,7 @@ import pytest
 from shared.contracts.codec import encode
 from tests.support import topic
 from tests.support.kafka import KafkaServer
-from tests.support.processes import free_ports
+from tests.support.processes import free_ports, spawn
 from tests.support.toy import task
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
@@ -40,7 +40,6 @@ class Toys:
         (port,) = free_ports(1)
         options = {"max_in_flight": 8, "commit_interval_s": 0.2, "drain_s": 10, "http_port": port, **stage}
         environment = {
-            **os.environ,
             "TOY_LOG": str(self.log),
             "DOCFLEET_KAFKA__BOOTSTRAP_SERVERS": self.bootstrap,
             "DOCFLEET_KAFKA__SESSION_TIMEOUT_MS": "6000",
@@ -48,10 +47,9 @@ class Toys:
             "DOCFLEET_TELEMETRY__FORMAT": "text",
             **{f"DOCFLEET_STAGES__REC_WORKER__{name.upper()}": str(value) for name, value in options.items()},
         }
-        with (self.folder / f"service-{len(self.processes)}.log").open("wb") as out:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.toy_service"], env=environment, stderr=out, stdout=out
-            )
+        log = self.folder / f"service-{len(self.processes)}.log"
+        command = [sys.executable, "-m", "tests.support.toy_service"]
+        process = spawn(command, log, Path(__file__).parents[3], environment)
         self.processes.append(process)
         self.ports[process.pid] = port
         return process
@@ -200,7 +198,7 @@ def test_a_record_that_ends_the_process_is_found_by_running_alone(toys: Toys) ->
     deaths = 0
     process = toys.start()
     while True:
-        toys.until(lambda: process.poll() is not None or len(toys.tries("done")) >= 24)
+        toys.until(lambda now=process: now.poll() is not None or len(toys.tries("done")) >= 24)
         if process.poll() is None:
             break
         deaths += 1
