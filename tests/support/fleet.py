@@ -99,7 +99,7 @@ class Fleet:
         self._producer = Producer({"bootstrap.servers": bootstrap, "partitioner": "murmur2_random", "acks": "all"})
 
     def __enter__(self) -> Self:
-        self.run("topics", "apply", "--yes")
+        self.run("topics", "apply")
         for bucket in (self.bucket, "incoming"):
             if not self.store.bucket_exists(bucket):
                 self.store.make_bucket(bucket)
