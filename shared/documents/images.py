@@ -21,6 +21,7 @@ from shared.contracts.document import Warning
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import PageGeometry
 from shared.documents import sniff
+from shared.documents.blame import raised_in
 from shared.documents.limits import Bounds, check_pages, check_pixels, page_scale
 from shared.documents.page import Inspected, OpenedPage, PageAnswer, PageCall
 from shared.documents.pictures import jpeg_of, packed, small_of
@@ -253,7 +254,11 @@ def _reading(page_no: int | None) -> Iterator[None]:
         raise DocfleetError(
             ErrorCode.corrupt, "the image cannot be identified by its content", page_no=page_no
         ) from error
-    except (OSError, SyntaxError, ValueError, EOFError, IndexError, KeyError, TypeError, OverflowError) as error:
+    except (DocfleetError, MemoryError):
+        raise
+    except Exception as error:
+        if not isinstance(error, OSError) and not raised_in(error, "PIL"):
+            raise
         raise DocfleetError(
             ErrorCode.corrupt, f"the image cannot be read: {type(error).__name__}: {error!s:.100}", page_no=page_no
         ) from error

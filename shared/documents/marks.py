@@ -49,12 +49,15 @@ class Marks:
         """PyMuPDF's facts about the images (size, transform, colour space, mask)."""
         self.ends_with_image = bool(painted) and painted[-1] == "fill-image"
         drawings: list[dict[str, Any]] = [] if self.many else page.get_cdrawings()
+        drawings = [one for one in drawings if _is_finite(one["rect"])]
         self._drawings = drawings
         opaque_images = [info["bbox"] for info in self.infos if not info.get("has-mask")]
         by_sequence = {one["seqno"]: one for one in drawings}
         rows: list[tuple[int, Sequence[float], Sequence[float] | None, bool, bool]] = []
         self.images: list[Sequence[float]] = []
         for sequence, (kind, rect) in enumerate(log):
+            if not _is_finite(rect):
+                continue
             if kind in ("fill-image", "fill-imgmask"):
                 self.images.append(rect)
                 opaque = kind == "fill-image" and any(_near(rect, one) for one in opaque_images)
@@ -96,7 +99,7 @@ class Marks:
         for drawing in self._drawings:
             if _is_white(drawing):
                 continue
-            for rect in _lines_of(drawing):
+            for rect in filter(_is_finite, _lines_of(drawing)):
                 box = frame.clipped(frame.box(rect))
                 width, height = box[2] - box[0], box[3] - box[1]
                 if max(width, height) >= _MIN_RULE and min(width, height) <= _THIN:
@@ -151,6 +154,11 @@ def _is_white(drawing: dict[str, Any]) -> bool:
     ]
     colours = [colour for colour in used if colour is not None]
     return bool(colours) and all(min(colour) >= 0.98 for colour in colours)
+
+
+def _is_finite(rect: Sequence[float]) -> bool:
+    """Hostile matrices give boxes that are not numbers."""
+    return all(map(math.isfinite, rect))
 
 
 def _near(one: Sequence[float], other: Sequence[float]) -> bool:

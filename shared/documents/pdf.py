@@ -19,6 +19,7 @@ from shared.contracts.document import OutlineEntry, Warning, rounded
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import PageGeometry
 from shared.documents import sniff
+from shared.documents.blame import raised_in
 from shared.documents.frame import Frame
 from shared.documents.limits import Bounds, check_pages, check_pixels
 from shared.documents.marks import Marks, quiet
@@ -31,6 +32,8 @@ _FULL_PAGE = 0.9
 """Image coverage from which a page counts as one picture; scanners leave a margin."""
 _SEEN_IMAGE = 0.02
 """Image coverage from which a page may show text that it does not say."""
+_MIN_SIDE, _MAX_SIDE = 1.0, 1e7
+"""Points of a page's side that can be worked with; PDF itself allows 3 to 14,400 times UserUnit."""
 _MAX_OUTLINE = 10_000
 _MAX_ANNOTATIONS = 2_000
 _LETTER = PageGeometry(width=612.0, height=792.0)
@@ -105,6 +108,8 @@ class PdfFile:
     def _open(self, number: int) -> tuple[Frame, Any]:
         page = self._document.load_page(number)
         rect, rotation = page.rect, page.rotation % 360
+        if not (_MIN_SIDE <= rect.width <= _MAX_SIDE and _MIN_SIDE <= rect.height <= _MAX_SIDE):
+            raise DocfleetError(ErrorCode.corrupt, "the page has no area, or one beyond measure", page_no=number + 1)
         size = (rect.height, rect.width) if rotation in (90, 270) else (rect.width, rect.height)
         return Frame(*size, rotation), page
 
@@ -242,7 +247,7 @@ def _reading(page_no: int | None) -> Iterator[None]:
     except (DocfleetError, MemoryError):
         raise
     except Exception as error:
-        if not _from_library(error):
+        if not (isinstance(error, mupdf.FzErrorBase) or raised_in(error, "pymupdf")):
             raise
         words = str(error)
         if isinstance(error, mupdf.FzErrorSystem) and "alloc" in words:
@@ -250,12 +255,3 @@ def _reading(page_no: int | None) -> Iterator[None]:
         raise DocfleetError(
             ErrorCode.corrupt, f"the PDF cannot be read: {type(error).__name__}: {words[:120]}", page_no=page_no
         ) from error
-
-
-def _from_library(error: Exception) -> bool:
-    if isinstance(error, mupdf.FzErrorBase):
-        return True
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    return at is not None and Path(at.tb_frame.f_code.co_filename).parent.name == "pymupdf"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -77,7 +78,7 @@ def _why_hidden(span: dict[str, Any], frame: Frame, hiding: Hiding) -> Hidden | 
 def _line(
     spans: Sequence[dict[str, Any]], line: dict[str, Any], reason: Hidden | None, frame: Frame
 ) -> NativeLine | None:
-    chars = [(char, span) for span in spans for char in span["chars"]]
+    chars = [(char, span) for span in spans for char in span["chars"] if all(map(math.isfinite, char["bbox"]))]
     while chars and _is_blank(chars[0][0]["c"]):
         chars.pop(0)
     while chars and _is_blank(chars[-1][0]["c"]):
@@ -94,7 +95,7 @@ def _line(
         bbox=box if reason == "outside" else frame.clipped(box),
         text="".join(_clean(char["c"]) for char, _ in chars),
         font_name=name,
-        font_size=rounded(main["size"]),
+        font_size=rounded(main["size"]) if math.isfinite(main["size"]) else 0.0,
         bold=bool(flags & pymupdf.TEXT_FONT_BOLD)
         or bool(main["char_flags"] & mupdf.FZ_STEXT_BOLD)
         or _says(name, _BOLD),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from pathlib import Path
 from typing import Any
 
@@ -392,3 +393,45 @@ def test_lines_can_always_be_stored(bench: Bench) -> None:
     lines: list[NativeLine] = bench.open(pdf.bytes())[0].lines
     assert all(line.text.encode("utf-8") for line in lines)
     assert lines[0].bad_unicode
+
+
+ODD_BOXES = [
+    "",
+    "/MediaBox [0 0 0 0]",
+    "/MediaBox [0 0 0.001 0.001]",
+    "/MediaBox [-1e38 -1e38 1e38 1e38]",
+    "/MediaBox [0 0 1 1000000]",
+    "/MediaBox [612 792 0 0]",
+    "/MediaBox [(a) 0 612 792]",
+    "/MediaBox [0 0 612 792] /CropBox [700 700 800 800]",
+    "/MediaBox [0 0 612 792] /UserUnit 0",
+    "/MediaBox [0 0 612 792] /UserUnit -1",
+    "/MediaBox [0 0 612 792] /UserUnit 1e9",
+    "/MediaBox [0 0 612 792] /Rotate 45",
+    "/MediaBox [0 0 612 792] /Rotate -90",
+]
+ODD_CONTENTS = [
+    "1e38 0 0 1e38 0 0 cm 0 0 1 1 re f " + text_at(1e30, 1, "far"),
+    "0 0 0 0 0 0 cm 0 0 1 1 re S " + text_at(1, 1, "flat"),
+    "BT /F1 1e30 Tf (big) Tj ET 1e20 w 0 0 m 10 0 l S",
+    "BT /F1 -12 Tf 100 100 Td (backwards) Tj ET",
+    "q " * 300 + "Q " * 400,
+]
+
+
+@pytest.mark.parametrize("boxes", ODD_BOXES)
+@pytest.mark.parametrize("content", ODD_CONTENTS)
+def test_odd_numbers_are_survived(bench: Bench, boxes: str, content: str) -> None:
+    data = one_page(content, boxes)
+    try:
+        inspected = bench.inspect(data)
+        page, pictures = bench.open(data, picture="always", layout_picture=True, limits={"max_page_pixels": 100_000})
+    except DocfleetError as error:
+        assert error.code in (ErrorCode.corrupt, ErrorCode.resource_limit)  # noqa: PT017
+        return
+    assert (inspected.pages[0].width, inspected.pages[0].height) == (page.width, page.height)
+    assert pictures.full is not None
+    assert pictures.full[0].width * pictures.full[0].height <= 110_000
+    for line in page.lines:
+        assert all(map(math.isfinite, [*line.bbox, line.font_size]))
+        assert not line.visible or 0 <= line.bbox[0] <= line.bbox[2] <= page.width
