@@ -77,9 +77,9 @@ def summary(outcome: Outcome, out: Path) -> list[str]:
     totals = parsed.totals
     parts = [f"[bold]{escape(outcome.input.name)}[/]", f"[{COLOURS[parsed.status]}]{parsed.status}[/]"]
     if parsed.result is not None:
-        parts.append(_count(totals.pages, "page"))
-        parts.append(_count(totals.tables, "table") if totals.tables else "")
-        parts.append(_count(parsed.warnings_total, "warning") if parsed.warnings_total else "")
+        parts.append(counted(totals.pages, "page"))
+        parts.append(counted(totals.tables, "table") if totals.tables else "")
+        parts.append(counted(parsed.warnings_total, "warning") if parsed.warnings_total else "")
     parts.append(f"{outcome.seconds:.1f} s")
     if outcome.files:
         parts.append(f"→ {escape(str(outcome.files[0]))}")
@@ -96,11 +96,11 @@ def total(outcomes: list[Outcome], seconds: float, out: Path) -> str:
     """The last line: documents by status, pages, time."""
     by_status = {status: n for status in COLOURS if (n := sum(outcome.parsed.status == status for outcome in outcomes))}
     states = ", ".join(f"{n} {status}" for status, n in by_status.items())
-    pages = _count(sum(outcome.parsed.totals.pages for outcome in outcomes), "page")
-    return f"{_count(len(outcomes), 'document')}: {states} · {pages} · {seconds:.1f} s · results in {escape(str(out))}"
+    pages = counted(sum(outcome.parsed.totals.pages for outcome in outcomes), "page")
+    return f"{counted(len(outcomes), 'document')}: {states} · {pages} · {seconds:.1f} s · results in {escape(str(out))}"
 
 
-def _count(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
 
 

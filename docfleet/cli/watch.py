@@ -75,13 +75,13 @@ def parsed_line(record: DocumentParsed, name: str) -> str:
     """A result in one line (rich markup)."""
     from rich.markup import escape
 
-    from docfleet.cli.display import COLOURS
+    from docfleet.cli.display import COLOURS, counted
 
     generation = f" (generation {record.generation})" if record.generation else ""
     parts = [
         f"[bold]{escape(name)}[/]{generation}",
         f"[{COLOURS[record.status]}]{record.status}[/]",
-        f"{record.totals.pages} pages" if record.result else "",
+        counted(record.totals.pages, "page") if record.result else "",
         "cached" if record.cached else f"{record.timings.total_s:.1f} s",
         escape(f"s3://{record.result.bucket}/{record.result.key}") if record.result else "",
         *(f"[red]{error.code}[/] {escape(error.message)}" for error in record.errors[:1]),
