@@ -19,7 +19,18 @@ from shared.settings import Settings
 from shared.streams.clients import admin_config, reader_config
 
 TIMEOUT_S = 15.0
+"""For one request, and for a coordinator that is moving at that very moment."""
 
+_MOVING = {
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.REQUEST_TIMED_OUT,
+    KafkaError._TIMED_OUT,
+    KafkaError._WAIT_COORD,
+    KafkaError._TRANSPORT,
+}
+"""Errors of a coordinator that is on its way; librdkafka does not mark all of them as retriable."""
 _HAS_MEMBERS = {KafkaError.UNKNOWN_MEMBER_ID, KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS}
 
 
@@ -87,7 +98,7 @@ class Cluster:
     def committed(self, group: str, topic: str) -> dict[int, int | None]:
         """Committed offset of a group for each partition of a topic; none where it has none."""
         partitions = [TopicPartition(topic, p) for p in range(self.partitions()[topic])]
-        found = self._member(group).committed(partitions, timeout=TIMEOUT_S)
+        found = read_committed(self._member(group), partitions)
         return {p.partition: p.offset if p.offset >= 0 else None for p in found}
 
     def commit(self, group: str, topic: str, offsets: dict[int, int]) -> bool:
@@ -146,3 +157,21 @@ class Cluster:
                 ends.pop(message.partition(), None)
         self._reader.unassign()
         return len(live)
+
+
+def read_committed(consumer: Any, partitions: list[TopicPartition]) -> list[TopicPartition]:
+    """Committed offsets; waits for a coordinator that is moving or loading."""
+    end = time.monotonic() + TIMEOUT_S
+    while True:
+        try:
+            found: list[TopicPartition] = consumer.committed(partitions, timeout=TIMEOUT_S)
+        except KafkaException as error:
+            if time.monotonic() > end or error.args[0].code() not in _MOVING:
+                raise
+        else:
+            failed = [p for p in found if p.error is not None]
+            if not failed:
+                return found
+            if time.monotonic() > end:
+                raise KafkaException(failed[0].error)
+        time.sleep(0.2)

@@ -11,19 +11,16 @@ surfaces from `poll` with its partition in an undefined state. They report it an
 
 from __future__ import annotations
 
-import time
 from typing import Any, Protocol
 
 import structlog
 from confluent_kafka import KafkaException, TopicPartition
 
+from shared.streams.cluster import TIMEOUT_S, read_committed
 from shared.streams.work import Commit, Place
 from shared.telemetry import metrics
 
 log = structlog.get_logger()
-
-TIMEOUT_S = 10.0
-"""To read committed offsets; the coordinator may be moving at that very moment."""
 
 
 class OffsetsMissing(Exception):
@@ -92,7 +89,7 @@ class Rebalance:
 
     def _starts(self, consumer: Any, partitions: list[TopicPartition]) -> list[Start]:
         wanted = [TopicPartition(p.topic, p.partition) for p in partitions]
-        committed = _committed(consumer, wanted)
+        committed = read_committed(consumer, wanted)
         starts, missing = [], []
         for found in committed:
             if found.offset >= 0:
@@ -106,7 +103,7 @@ class Rebalance:
     def _start_of_new(self, consumer: Any, partition: TopicPartition) -> Start:
         """A partition that was added while the group was reading: its siblings have offsets, and nothing was ever trimmed."""
         topic = consumer.list_topics(partition.topic, timeout=TIMEOUT_S).topics[partition.topic]
-        siblings = _committed(consumer, [TopicPartition(partition.topic, p) for p in topic.partitions])
+        siblings = read_committed(consumer, [TopicPartition(partition.topic, p) for p in topic.partitions])
         low, _ = consumer.get_watermark_offsets(partition, timeout=TIMEOUT_S)
         if low != 0 or all(sibling.offset < 0 for sibling in siblings):
             raise OffsetsMissing(
@@ -116,24 +113,6 @@ class Rebalance:
             )
         log.warning("a new partition is read from its beginning", topic=partition.topic, partition=partition.partition)
         return Start(partition.topic, partition.partition, 0, "")
-
-
-def _committed(consumer: Any, partitions: list[TopicPartition]) -> list[TopicPartition]:
-    """Committed offsets; waits for a coordinator that is moving or loading."""
-    end = time.monotonic() + TIMEOUT_S
-    while True:
-        try:
-            found: list[TopicPartition] = consumer.committed(partitions, timeout=TIMEOUT_S)
-        except KafkaException as error:
-            if time.monotonic() > end or not error.args[0].retriable():
-                raise
-        else:
-            failed = [p for p in found if p.error is not None]
-            if not failed:
-                return found
-            if time.monotonic() > end:
-                raise KafkaException(failed[0].error)
-        time.sleep(0.2)
 
 
 def commit(consumer: Any, commits: list[Commit]) -> bool:
