@@ -97,14 +97,19 @@ class JoinFleet:
     def raw(self, topic: str, key: bytes | None, value: bytes | None, **given: Any) -> None:
         while True:
             try:
-                self._producer.produce(topic, key=key, value=value, **given)
+                self._producer.produce(topic, key=key, value=value, on_delivery=self._reported, **given)
                 self._producer.poll(0)
                 return
             except BufferError:
                 self._producer.poll(0.1)
 
+    def _reported(self, error: Any, message: Any) -> None:
+        if error is not None:
+            self.broken = AssertionError(f"{message.topic()}: {error.str()}")
+
     def flush(self) -> None:
         assert self._producer.flush(30) == 0
+        assert self.broken is None, self.broken
 
     def _run(self) -> None:
         consumer: Any = None
