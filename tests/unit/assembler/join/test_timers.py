@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import msgspec
+import pytest
+
+from services.assembler.join.memory import Document, Mark, Opened
+from services.assembler.join.state import PARKED_S
+from services.assembler.join.timers import AGAIN_S, Timers
+from shared.contracts import records as r
+from tests.unit.assembler.join import tables as t
+
+pytestmark = pytest.mark.unit
+
+
+def sent(timers: Timers, now: float, kind: type) -> list[Any]:
+    return [emit.record for emit in timers.due(now) if isinstance(emit.record, kind)]
+
+
+def document(**given: Any) -> Document:
+    return Document(Opened(t.opened(pages=10, **given), 128))
+
+
+def test_progress_goes_at_most_once_a_second_and_the_last_word_is_not_lost() -> None:
+    timers = Timers()
+    state = document()
+    assert state.opened is not None
+    for step in range(20):
+        opened = msgspec.structs.replace(state.opened, composed=bytes([(1 << step % 8) - 1]))
+        timers.note("d", Document(opened), None)
+        assert len(sent(timers, 100 + step / 10, r.DocumentProgress)) == (step % 10 == 0)
+    timers.note("d", state, Mark(0, "success"))
+    timers.note("d", None, Mark(0, "success"))
+    (last,) = sent(timers, 103.0, r.DocumentProgress)
+    assert last.state == "done"
+    assert sent(timers, 200.0, r.DocumentProgress) == []
+
+
+def test_progress_says_which_pages_can_be_read() -> None:
+    timers = Timers()
+    opened = Opened(t.opened(pages=10), 128, composed=b"\x05", failed=b"\x06")
+    timers.note("d", Document(opened), None)
+    (progress,) = sent(timers, 1.0, r.DocumentProgress)
+    assert (progress.pages_total, progress.pages_done, progress.pages_failed) == (10, 3, 2)
+    assert base64.b64decode(progress.pages_ready) == b"\x05\x00"
+
+
+def test_closed_is_sent_after_the_acknowledgement_until_it_has_effect() -> None:
+    timers = Timers()
+    timers.acknowledged("rejected", 0)  # never open: nothing to close
+    timers.note("d", document(), Mark(0, "success"))
+    assert sent(timers, 1.0, r.DocumentClosed) == []
+    timers.acknowledged("d", 0)
+    assert [event.document_id for event in sent(timers, 1.0, r.DocumentClosed)] == ["d"]
+    assert sent(timers, 2.0, r.DocumentClosed) == []
+    assert len(sent(timers, 1.0 + AGAIN_S, r.DocumentClosed)) == 1
+    timers.note("d", None, Mark(0, "success"))
+    assert sent(timers, 1_000.0, r.DocumentClosed) == []
+
+
+def test_a_deadline_is_told_when_it_has_passed() -> None:
+    timers = Timers()
+    timers.note("d", document(deadline=50.0), None)
+    assert sent(timers, 49.0, r.DeadlinePassed) == []
+    assert len(sent(timers, 50.0, r.DeadlinePassed)) == 1
+    timers.note("d", document(deadline=50.0), Mark(0, "cancelled"))
+    assert sent(timers, 500.0, r.DeadlinePassed) == []
+
+
+def test_a_parked_cancel_expires_and_moved_partitions_are_forgotten() -> None:
+    timers = Timers()
+    timers.note("d", Document(parked=2, parked_at=10.0), None)
+    assert sent(timers, 9.0 + PARKED_S, r.StateExpired) == []
+    (expired,) = sent(timers, 10.0 + PARKED_S, r.StateExpired)
+    assert (expired.document_id, expired.generation) == ("d", 2)
+    timers.note("e", document(deadline=1.0), None)
+    assert len(timers) == 1
+    timers.clear()
+    assert len(timers) == 0
+    assert timers.due(1e9) == []
