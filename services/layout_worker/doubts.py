@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from services.layout_worker import gutters
 from services.layout_worker.boxes import area, share_inside
 from services.layout_worker.found import FoundBox
 from shared.contracts.layout import TextLine
@@ -21,8 +22,11 @@ tables for figures."""
 FULL_LINES = 4
 SURE_PICTURE = 0.5
 """A weaker picture with `FULL_LINES` lines in it is none; real figures of generated pages score 0.85 and more."""
-SURE_TABLE = 0.75
-"""A weaker table must show columns; real tables of generated pages score 0.95 and more, lists and paragraphs up to 0.55 (one 0.82)."""
+SURE_TABLE = 0.9
+"""A table below this must show two pieces side by side in two rows; real tables of generated pages score 0.95 and more, paragraphs and
+lists mostly 0.5, one 0.82."""
+WEAK_TABLE = 0.75
+"""Below this it must not look like prose in columns either."""
 CELL_WIDTH = 15.0
 """Width, in line heights, up to which a line may be a cell of a doubtful table: 30 letters."""
 GRID_ROWS, GRID_CELLS, GRID_SHARE, GRID_WIDTH = 4, 3, 0.7, 9.0
@@ -47,10 +51,14 @@ def is_full_of_text(bbox: Sequence[float], lines: Sequence[TextLine]) -> bool:
     return len(lines) >= FULL_LINES and sum(area(line.bbox) for line in lines) >= FULL_OF_TEXT * area(bbox)
 
 
-def has_cells(lines: Sequence[TextLine]) -> bool:
-    """Whether lines can be those of a table: at least two rows hold two of them side by side, and most of the text stands in short ones."""
+def is_no_table(score: float, lines: Sequence[TextLine]) -> bool:
+    """Whether a table of this score is none: no cells in it, or, where it is weak, most of its text in long lines."""
+    if score >= SURE_TABLE:
+        return False
     words = _words(lines)
-    return not _is_wide(words, CELL_WIDTH) and sum(_pieces(row) >= 2 for row in _rows(words)) >= 2
+    if sum(_pieces(row) >= 2 for row in _rows(words)) < 2:
+        return True
+    return score < WEAK_TABLE and (_is_wide(words, CELL_WIDTH) or len(gutters.parts(lines)) > 1)
 
 
 def is_grid(lines: Sequence[TextLine]) -> bool:

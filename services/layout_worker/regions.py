@@ -181,11 +181,8 @@ def _settled(draft: Draft) -> list[Draft]:
     if not draft.lines or draft.label == "seal":
         return [draft]
     around = hull(line.bbox for line in draft.lines)
-    if draft.label == "table" and draft.confidence < doubts.SURE_TABLE:
-        if not doubts.has_cells(draft.lines):
-            draft.label, draft.reason = "text", "a table without cells"
-        elif len(gutters.parts(draft.lines)) > 1:
-            draft.label, draft.reason = "text", "columns of prose, no table"
+    if draft.label == "table" and doubts.is_no_table(draft.confidence, draft.lines):
+        draft.label, draft.reason = "text", "a table without cells"
     if draft.label == "formula" and doubts.is_prose("".join(line.text or "" for line in draft.lines)):
         draft.label, draft.reason = "text", "prose, no formula"
     if draft.label in ("title", "section_header") and len(draft.lines) > doubts.HEADING_LINES:

@@ -132,7 +132,7 @@ def test_a_picture_that_is_mostly_text_is_text():
     assert (draft.label, len(draft.lines)) == ("text", 9)
 
 
-@pytest.mark.parametrize(("score", "label"), [(0.5, "text"), (0.95, "table")])
+@pytest.mark.parametrize(("score", "label"), [(0.5, "text"), (0.85, "text"), (0.95, "table")])
 def test_a_doubtful_table_must_show_cells(score, label):
     paragraph = [line(10, 10 + 20 * i, 390, 26 + 20 * i, str(i)) for i in range(4)]
     assert built([box("table", 0, 0, 400, 200, score)], paragraph)[0].label == label
@@ -155,7 +155,7 @@ def test_three_columns_of_prose_are_no_table():
     assert [d.label for d in built([box("text", 0, 0, 600, 200)], lines)] == ["text"] * 3
 
 
-@pytest.mark.parametrize(("score", "labels"), [(0.5, ["text", "text"]), (0.95, ["table"])])
+@pytest.mark.parametrize(("score", "labels"), [(0.5, ["text", "text"]), (0.85, ["table"])])
 def test_a_doubtful_table_of_prose_is_columns(score, labels):
     lines = [line(10 + 300 * c, 10 + 14 * r, 290 + 300 * c, 22 + 14 * r, f"{c}{r}") for c in range(2) for r in range(9)]
     assert [d.label for d in built([box("table", 0, 0, 600, 200, score)], lines)] == labels
