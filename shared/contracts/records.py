@@ -137,6 +137,7 @@ class DocumentProgress(msgspec.Struct, frozen=True, kw_only=True):
     generation: Generation
     state: Literal["open", "composing", "done"]
     pages_total: int
+    """Selected pages; `pages_done` of them are composed or failed for good, `pages_failed` is part of that."""
     pages_done: int
     pages_failed: int
     pages_ready: str

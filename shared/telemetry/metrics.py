@@ -96,6 +96,12 @@ VL_SECONDS = Histogram("docfleet_vl_request_seconds", "Time of one request.", ["
 
 JOIN_OPEN = Gauge("docfleet_join_open_documents", "Documents that have begun and not ended, of the owned partitions.")
 JOIN_EVENTS = Counter("docfleet_join_events_total", "Events by type.", ["type"])
+JOIN_IGNORED = Counter(
+    "docfleet_join_ignored_events_total",
+    "Events that changed nothing; `reason` is `done`, `stale` (a lower generation), `unknown` (no such document), `foreign` (not of "
+    "this document's work), `frozen` (after its deadline) or `duplicate`.",
+    ["reason"],
+)
 JOIN_FOREIGN = Counter(
     "docfleet_join_foreign_records_total",
     "Records that could not be read and were skipped and dead-lettered.",

@@ -74,6 +74,7 @@ class JoinFleet:
                 "partitioner": "murmur2_random",
                 "enable.idempotence": True,
                 "linger.ms": 1,
+                "log_level": 2,
             }
         )
         self._ending = False
@@ -143,6 +144,7 @@ def reader(bootstrap: str, topics: tuple[str, ...]) -> Any:
             "auto.offset.reset": "earliest",
             "fetch.wait.max.ms": 20,
             "allow.auto.create.topics": True,
+            "log_level": 2,
         }
     )
     places = []

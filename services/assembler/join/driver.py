@@ -82,6 +82,8 @@ class Driver:
             self.bury(record, refusal, traceback.format_exc())
             return
         metrics.JOIN_EVENTS.labels(type=type(event).__name__).inc()
+        if outcome.ignored is not None:
+            metrics.JOIN_IGNORED.labels(reason=outcome.ignored).inc()
         if outcome.refused is not None:
             self.bury(record, outcome.refused)
         self._carry_out(event, outcome, _trace(record, outcome.trace_id))

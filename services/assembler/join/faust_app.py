@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import faust
@@ -317,7 +318,8 @@ def _app(settings: Settings, partitions: int) -> faust.App:
         broker_credentials=_credentials(settings),
         processing_guarantee="at_least_once",
         store="memory://",
-        datadir=str(settings.join.data or tempfile.mkdtemp(prefix="docfleet-join-")),
+        # Faust makes this folder and, with tables in memory, puts nothing in it; so one serves every process.
+        datadir=str(settings.join.data or Path(tempfile.gettempdir()) / f"docfleet-join-{os.getuid()}"),
         autodiscover=False,
         web_enabled=False,
         topic_allow_declare=False,
