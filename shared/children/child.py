@@ -121,11 +121,14 @@ class Child:
             await self._life.end()
 
     async def _alive_for_call(self) -> Life:
-        try:
-            return await self._alive()
-        except (ChildDied, ChildFault, DocfleetError, OSError) as error:
-            # The start belongs to no record, so its failure must not be held against one.
-            raise Unavailable("child", f"child {self.name} does not start: {error}") from error
+        # The start belongs to no record, so its failure must not be held against one; one death may be an accident.
+        for attempt in range(2):
+            try:
+                return await self._alive()
+            except (ChildDied, ChildFault, DocfleetError, OSError) as error:
+                if attempt or not isinstance(error, ChildDied):
+                    raise Unavailable("child", f"child {self.name} does not start: {error}") from error
+        raise AssertionError
 
     async def _alive(self) -> Life:
         if self._closed:

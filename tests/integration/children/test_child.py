@@ -110,6 +110,36 @@ async def test_death_ends_all_calls_in_it_and_the_next_call_works() -> None:
         assert one.pid != first
 
 
+async def test_deaths_in_the_middle_of_traffic_leave_nothing_open() -> None:
+    payload = np.zeros(200_000, dtype=np.uint8)
+    async with child(threads=6) as one:
+        await one.start()
+        before = open_descriptors()
+
+        async def ask(number: int) -> str:
+            with Block.of(payload) as block:
+                try:
+                    told, blocks = await one.call("echo", Ask("x" * 50_000 + str(number)), [block], returns=Told)
+                except ChildDied:
+                    return "died"
+                assert told.text.endswith(str(number))
+                for answer in blocks:
+                    answer.close()
+                return "answered"
+
+        outcomes: list[str] = []
+        for round_ in range(6):
+            calls = [asyncio.create_task(ask(number)) for number in range(30)]
+            await asyncio.sleep(0.01 * round_)
+            if one.pid is not None:
+                os.kill(one.pid, signal.SIGKILL)
+            outcomes += await asyncio.gather(*calls)
+        assert len(outcomes) == 180
+        assert set(outcomes) == {"died", "answered"}
+        await one.start()
+        assert open_descriptors() == before
+
+
 @pytest.mark.parametrize("method", ["sleep", "stick"])
 async def test_a_stall_is_ended_at_its_limit(method: str) -> None:
     async with child(threads=2, call_timeout_s=30.0) as one:
@@ -195,17 +225,21 @@ async def test_close_ends_the_process() -> None:
 def test_the_child_ends_with_its_parent(method: str, tmp_path: Path) -> None:
     script = (
         "import asyncio\n"
+        "from shared.children.block import Block\n"
         "from shared.children.child import Child\n"
         "from tests.support.child_programs import Ask, Told\n"
         "async def main():\n"
         f"    child = Child({PROGRAM!r}, None, name='orphan', call_timeout_s=100)\n"
         "    await child.start()\n"
         "    print(child.pid, flush=True)\n"
-        f"    await child.call({method!r}, Ask(number=60), returns=Told)\n"
+        f"    await child.call({method!r}, Ask(number=60), [Block.of(b'x' * 100_000)], returns=Told)\n"
         "asyncio.run(main())\n"
     )
     root = Path(__file__).parents[3]
-    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=root)
+    shared_memory = os.listdir("/dev/shm")
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=root, env={**os.environ, "TMPDIR": str(tmp_path)}
+    )
     assert parent.stdout is not None
     pid = int(parent.stdout.readline())
     time.sleep(0.3)
@@ -216,6 +250,8 @@ def test_the_child_ends_with_its_parent(method: str, tmp_path: Path) -> None:
     while running(pid) and time.monotonic() < limit:
         time.sleep(0.05)
     assert not running(pid)
+    assert list(tmp_path.iterdir()) == []
+    assert set(os.listdir("/dev/shm")) <= set(shared_memory)
 
 
 def running(pid: int) -> bool:
