@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from services.layout_worker import gutters
 from services.layout_worker.boxes import area, share_inside
@@ -70,6 +71,15 @@ def is_grid(lines: Sequence[TextLine]) -> bool:
         and len(rows) >= GRID_ROWS
         and sum(row >= GRID_CELLS for row in rows) >= GRID_SHARE * len(rows)
     )
+
+
+def is_complete_grid(lines: Sequence[TextLine]) -> bool:
+    """Whether lines alone say what a table is: every row has the same number of pieces, two or more, and they stand in clear columns."""
+    rows = [sorted((line.bbox[0], line.bbox[2]) for line in row) for row in _rows(lines)]
+    if len(rows) < 2 or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        return False
+    columns = [(min(x0 for x0, _ in column), max(x1 for _, x1 in column)) for column in zip(*rows, strict=True)]
+    return all(left[1] < right[0] for left, right in pairwise(columns))
 
 
 def _words(lines: Sequence[TextLine]) -> list[TextLine]:

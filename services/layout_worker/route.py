@@ -1,7 +1,8 @@
 """Who reads a region: its own text, the recogniser (`rec`), the vision-language model (`vl`) or nobody.
 
 The policy is data: `READERS` says who reads what where there is a choice; the rest follows from whether the lines have text already.
-A table goes to `rec` even when its lines are native: it has no structure yet (lines with text are not read again).
+A table goes to `rec` even when its lines are native: it has no structure yet (lines with text are not read again). Only where these lines
+are a complete grid by themselves, structure and text are there and exact.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
+from services.layout_worker import doubts
 from services.layout_worker.regions import Draft
 from shared.contracts.document import Label, Warning
 from shared.contracts.ids import region_id, task_id
@@ -22,6 +24,8 @@ VL_LABELS: frozenset[Label] = frozenset({"table", "seal", "formula"})
 """What goes to the VL model in `vl: auto`, if there is one."""
 NEEDS_STRUCTURE: frozenset[Label] = frozenset({"table"})
 """What `rec` works on even when all its lines have text."""
+GRID = "its own lines are a complete grid"
+"""Reason of a table that needs no reader."""
 READ_WITHOUT_LINES: frozenset[Label] = frozenset({"table", "seal", "formula"})
 """What `rec` works on even when no line was detected in it."""
 
@@ -33,7 +37,12 @@ def route(drafts: Sequence[Draft], inspection: Inspection, page_no: int) -> tupl
     unread = 0
     for index, draft in enumerate(drafts):
         reader, reason = reader_of(draft, inspection)
-        if reader in ("rec", "native") and draft.label in VL_LABELS and inspection.options.vl != "off":
+        if (
+            reader in ("rec", "native")
+            and draft.label in VL_LABELS
+            and reason != GRID
+            and inspection.options.vl != "off"
+        ):
             poorer[draft.label] += 1
         unread += reader == "none" and any(line.text is None for line in draft.lines)
         regions.append(
@@ -74,17 +83,25 @@ def reader_of(draft: Draft, inspection: Inspection) -> tuple[Reader, str | None]
         return "none", None
     if options.ocr == "off":
         if draft.label in NEEDS_STRUCTURE and has_text:
-            return "rec", "structure only"
+            return ("native", GRID) if _is_native_grid(draft) else ("rec", "structure only")
         return ("native" if has_text else "none"), None
     if inspection.vl_profile is not None and whole_pages(inspection):
         return "vl", f"vl={options.vl}"
     if inspection.vl_profile is not None and options.vl == "auto" and draft.label in VL_LABELS:
         return "vl", None
     if draft.label in NEEDS_STRUCTURE:
-        return "rec", "structure only" if has_text and not to_read else None
+        return (
+            ("native", GRID)
+            if _is_native_grid(draft)
+            else ("rec", "structure only" if has_text and not to_read else None)
+        )
     if to_read or draft.direct or (not draft.lines and draft.label in READ_WITHOUT_LINES):
         return "rec", "own text and picture" if has_text else None
     return ("native" if has_text else "none"), None
+
+
+def _is_native_grid(draft: Draft) -> bool:
+    return all(line.text is not None for line in draft.lines) and doubts.is_complete_grid(draft.lines)
 
 
 def whole_pages(inspection: Inspection) -> bool:

@@ -93,13 +93,18 @@ def kind_of(native: int, read: int, regions: int) -> PageKind:
 def _text_line(line: NativeLine, *, text: bool = True) -> TextLine:
     return TextLine(
         bbox=line.bbox,
-        text=line.text if text else None,
+        text=_printed(line.text) if text else None,
         font_size=line.font_size,
         bold=line.bold,
         italic=line.italic,
         monospace=line.monospace,
         vertical=line.vertical,
     )
+
+
+def _printed(text: str) -> str:
+    """Soft hyphens inside a line are hyphens on paper (many fonts have no other); at its end they say that the word goes on."""
+    return text[:-1].replace("\u00ad", "-") + text[-1:]
 
 
 def _is_red(line: NativeLine) -> bool:

@@ -14,6 +14,8 @@ pytestmark = pytest.mark.unit
 NATIVE = TextLine(bbox=[0, 0, 10, 10], text="x")
 DETECTED = TextLine(bbox=[0, 20, 10, 30], quad=[0.0] * 8, confidence=0.9)
 
+GRID = [TextLine(bbox=[50 * c, 20 * r, 50 * c + 40, 20 * r + 10], text=f"{r}{c}") for r in range(2) for c in range(2)]
+
 
 def inspection(vl_profile=None, range_size=0, **options):
     return Inspection(
@@ -53,6 +55,11 @@ def draft(label="text", *lines, direct=False):
         ({}, draft("picture"), "none"),
         ({}, draft("table", NATIVE), "rec"),
         ({}, draft("table"), "rec"),
+        ({}, draft("table", *GRID), "native"),
+        ({}, draft("table", *GRID[:-1]), "rec"),
+        ({}, draft("table", *GRID[:-1], TextLine(bbox=[50, 20, 90, 30], quad=[0.0] * 8)), "rec"),
+        ({}, draft("table", *GRID[:-1], TextLine(bbox=[30, 20, 90, 30], text="over both columns")), "rec"),
+        ({"vl_profile": "glm-ocr"}, draft("table", *GRID), "vl"),
         ({}, draft("seal"), "rec"),
         ({}, draft("seal", NATIVE), "native"),
         ({}, draft("formula", NATIVE), "native"),
@@ -137,6 +144,7 @@ def test_what_is_read_the_poorer_way_is_said_once_per_kind():
     assert [(w.code, w.page_no) for w in layout.warnings] == [("vl_unavailable", 7)] * 2
     assert "2 table" in layout.warnings[1].message
     assert layout_of(inspection(vl="off"), draft("table", NATIVE)).warnings == []
+    assert layout_of(inspection(), draft("table", *GRID)).warnings == [], "nothing is poorer about a complete grid"
 
 
 def test_many_regions_are_still_one_task_of_the_recogniser():

@@ -28,6 +28,11 @@ def test_visible_sane_text_is_trusted():
     assert "native_lines=2" in trust.reasons
 
 
+def test_soft_hyphens_inside_a_line_are_hyphens():
+    (item,) = judge(page(line("po\u00addebconf is release\u00ad")), "auto", 1).trusted
+    assert item.text == "po-debconf is release\u00ad"
+
+
 def test_text_without_a_character_map_is_read_and_said():
     trust = judge(page(line("good"), line("bad", 120, bad_unicode=True)), "auto", 1)
     assert texts(trust.trusted) == ["good"]
