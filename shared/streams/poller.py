@@ -142,9 +142,11 @@ class Poller:
     def _follow(self, consumer: Any) -> None:
         """Do what was asked for since the last turn."""
         owned = {(p.topic, p.partition) for p in consumer.assignment()}
-        self._paused &= owned
+        fresh, self._rebalance.fresh = self._rebalance.fresh & owned, set()
         wanted = self._wanted & owned
-        if more := wanted - self._paused:
+        # A partition that was paused when it was lost is still paused when it comes back.
+        self._paused = (self._paused & owned) | fresh
+        if more := wanted - (self._paused - fresh):
             consumer.pause([TopicPartition(*place) for place in more])
         if less := self._paused - wanted:
             consumer.resume([TopicPartition(*place) for place in less])

@@ -58,6 +58,8 @@ class Rebalance:
         self._group = group
         self._ledger = ledger
         self._embedded = embedded
+        self.fresh: set[Place] = set()
+        """Partitions that came since somebody last looked (the poller, between two polls)."""
 
     def on_assign(self, consumer: Any, partitions: list[TopicPartition]) -> None:
         try:
@@ -66,6 +68,7 @@ class Rebalance:
         except (KafkaException, OffsetsMissing) as error:
             self._ledger.broken(error)
             return
+        self.fresh |= {(s.topic, s.partition) for s in starts}
         metrics.REBALANCES.labels(event="assigned").inc()
         self._ledger.assigned(starts)
 
