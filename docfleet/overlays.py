@@ -85,10 +85,11 @@ def draw(picture: np.ndarray, page: Page, blocks: Sequence[Block]) -> Image.Imag
 async def write(
     document: ParsedDocument, source: Path, folder: Path, documents: Documents, *, password: str | None = None
 ) -> list[Path]:
-    """Write `folder/page-001.png` for every page of a document that was parsed and has geometry.
+    """Write `folder/page-001.png` for every page of a document that was parsed and has geometry, in place of older ones.
 
     Raises what opening the source raises (`DocfleetError`, `ChildDied`); pages written before that stay.
     """
+    await asyncio.to_thread(_clear, folder)
     digits = max(3, len(str(len(document.pages))))
     pages = [page for page in document.pages if page.status != "skipped" and page.unit is not None]
     return [
@@ -97,6 +98,12 @@ async def write(
         )
         for page in pages
     ]
+
+
+def _clear(folder: Path) -> None:
+    """An earlier run may have had more pages."""
+    for old in folder.glob("page-*.png"):
+        old.unlink()
 
 
 async def _write_page(

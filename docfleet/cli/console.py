@@ -46,6 +46,8 @@ def told() -> Iterator[None]:
         raise fail(f"{error}\nRun `docfleet doctor` to see what is missing.") from None
     except FileNotFoundError as error:
         raise fail(f"there is no file {error.filename or error}") from None
+    except OSError as error:
+        raise fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error)) from None
 
 
 def quiet_logs() -> None:

@@ -113,7 +113,7 @@ def install_models(folder: Path, console: Console, wanted: Sequence[str] = ()) -
     if not missing(folder, wanted):
         return []
 
-    columns = (TextColumn("installing {task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+    columns = (TextColumn("fetching models: {task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         bars: dict[str, TaskID] = {}
 

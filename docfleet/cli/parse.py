@@ -123,6 +123,7 @@ def parse(
         with told():
             from shared.contracts.options import Options
 
+            out.mkdir(parents=True, exist_ok=True)
             if found.left_out:
                 typer.echo(f"{found.left_out} files of other types were left out", err=True)
             options = Options(
