@@ -16,9 +16,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.support.servers import servers
-
 from tests.support.fleet import Fleet
+from tests.support.kafka import KafkaServer
+from tests.support.s3 import S3Server
 
 EXPECTED_CODES = {
     "encrypted": {"encrypted"},
@@ -50,7 +50,7 @@ def main() -> int:
     args = parser.parse_args()
     entries = json.loads((args.folder / "manifest.json").read_text())
     entries = entries["files"] if isinstance(entries, dict) else entries
-    with tempfile.TemporaryDirectory() as scratch, servers() as (kafka, s3):
+    with tempfile.TemporaryDirectory() as scratch, KafkaServer() as kafka, S3Server() as s3:
         folder = Path(scratch)
         with Fleet(folder, kafka.bootstrap, s3.endpoint, s3.access_key, s3.secret_key) as fleet:
             fleet.start_all()

@@ -18,6 +18,7 @@ from typing import NamedTuple, Protocol
 from services.rec_worker.batcher import Batch, Batcher, Item
 from services.rec_worker.call import BatchFact
 from services.rec_worker.crops import Pixels
+from shared.children import progress
 from shared.contracts.options import Lane
 from shared.engines.engine import BatchProfile
 
@@ -156,6 +157,7 @@ class Inference:
             seconds=time.perf_counter() - started,
             failed=failure is not None,
         )
+        progress.report()
         with self._changed:
             self._facts.append(fact)
             if failure is not None and len(crops) > 1:

@@ -26,13 +26,27 @@ from shared.telemetry import metrics
 
 _log = structlog.get_logger()
 
+LAST_LIMIT = 10
+"""Times its time limit that a call may take where the child reports progress."""
+
 
 class _Pending:
-    """A call that is in the child."""
+    """A call that is in the child: its future, its clock, and what the clock is set to."""
 
-    def __init__(self, answered: asyncio.Future[tuple[wire.Answer, list[int]]], clock: asyncio.TimerHandle) -> None:
+    def __init__(
+        self,
+        answered: asyncio.Future[tuple[wire.Answer, list[int]]],
+        clock: asyncio.TimerHandle,
+        method: str,
+        timeout_s: float,
+        last: float,
+    ) -> None:
         self.answered = answered
         self.clock = clock
+        self.method = method
+        self.timeout_s = timeout_s
+        self.last = last
+        """Time of the loop beyond which no progress of the child helps this call."""
 
 
 class Life:
@@ -88,7 +102,8 @@ class Life:
         call = self._calls
         answered: asyncio.Future[tuple[wire.Answer, list[int]]] = self._loop.create_future()
         clock = self._loop.call_later(timeout_s, self._stalled, call, method, timeout_s)
-        self._pending[call] = _Pending(answered, clock)
+        last = self._loop.time() + LAST_LIMIT * timeout_s
+        self._pending[call] = _Pending(answered, clock, method, timeout_s, last)
         self.idle.clear()
         sizes = [block.nbytes for block in blocks]
         self._send(wire.Request(call, method, body, sizes, large), [block.fileno() for block in blocks])
@@ -148,6 +163,8 @@ class Life:
                     self.ready.set_result(message.raised)
             elif isinstance(message, wire.Answer):
                 self._answered(message, descriptors)
+            elif isinstance(message, wire.Progress):
+                self._wind_clocks()
 
     def _answered(self, answer: wire.Answer, descriptors: list[int]) -> None:
         pending = self._pending.pop(answer.call)
@@ -158,10 +175,17 @@ class Life:
             self.idle.set()
         pending.answered.set_result((answer, descriptors))
 
+    def _wind_clocks(self) -> None:
+        """The child is at work: no call in it stalls before its time has passed once more without a sign."""
+        for call, pending in self._pending.items():
+            pending.clock.cancel()
+            until = min(self._loop.time() + pending.timeout_s, pending.last)
+            pending.clock = self._loop.call_at(until, self._stalled, call, pending.method, pending.timeout_s)
+
     def _stalled(self, call: int, method: str, timeout_s: float) -> None:
         pending = self._pending.pop(call)
         pending.answered.set_exception(
-            ChildStalled(f"{method} took longer than {timeout_s:g} s; child {self.name} was killed")
+            ChildStalled(f"{method} showed no progress for {timeout_s:g} s; child {self.name} was killed")
         )
         self._die(f"was killed because {method} stalled", reason="stalled")
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import msgspec
 
-from shared.children import wire
+from shared.children import progress, wire
 from shared.children.block import Block
 from shared.contracts.errors import DocfleetError, ErrorCode
 
@@ -61,6 +61,7 @@ def _serve(sock: socket.socket) -> None:
         return
     calls: queue.SimpleQueue[tuple[wire.Request, list[int]]] = queue.SimpleQueue()
     sending = threading.Lock()
+    progress.connect(lambda: _report(sock, sending))
     for number in range(hello.threads):
         threading.Thread(target=_work, args=(methods, calls, sock, sending), name=f"call-{number}", daemon=True).start()
     wire.send_all(sock, wire.Ready())
@@ -72,6 +73,11 @@ def _serve(sock: socket.socket) -> None:
 def _frames(sock: socket.socket, inbox: wire.Inbox) -> Iterator[tuple[wire.Message, list[int]]]:
     while True:
         yield from inbox.receive(sock)
+
+
+def _report(sock: socket.socket, sending: threading.Lock) -> None:
+    with sending, contextlib.suppress(OSError):
+        wire.send_all(sock, wire.Progress())
 
 
 class _Method:

@@ -74,7 +74,11 @@ class Answer(msgspec.Struct, array_like=True, tag="answer"):
     """The child ran out of memory in this call and should be replaced."""
 
 
-Message = Hello | Ready | Request | Answer
+class Progress(msgspec.Struct, array_like=True, tag="progress"):
+    """Child to parent: a piece of work that calls share is done (`shared.children.progress`)."""
+
+
+Message = Hello | Ready | Request | Answer | Progress
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(Message)
 

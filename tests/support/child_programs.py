@@ -9,6 +9,7 @@ import time
 
 import msgspec
 
+from shared.children import progress
 from shared.children.block import Block
 from shared.contracts.errors import DocfleetError, ErrorCode
 
@@ -41,6 +42,14 @@ class Program:
     def sleep(self, argument: Ask, blocks: list[Block]) -> tuple[Told, list[Block]]:
         time.sleep(argument.number)
         return Told("slept", os.getpid()), []
+
+    def work(self, argument: Ask, blocks: list[Block]) -> tuple[Told, list[Block]]:
+        """Take `number` seconds, and say all the time that the work goes on."""
+        end = time.monotonic() + argument.number
+        while time.monotonic() < end:
+            time.sleep(0.1)
+            progress.report()
+        return Told("worked", os.getpid()), []
 
     def stick(self, argument: Ask, blocks: list[Block]) -> tuple[Told, list[Block]]:
         """Hang in C with the interpreter lock held, so that no Python thread of the child moves."""

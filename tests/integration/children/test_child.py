@@ -161,6 +161,14 @@ async def test_waiting_for_a_place_is_no_stall() -> None:
         assert [told.text for told, _ in await asyncio.gather(*calls)] == ["slept"] * 4
 
 
+async def test_a_call_whose_child_is_at_work_is_no_stall_until_its_last_limit() -> None:
+    async with child(threads=1, call_timeout_s=2.0) as one:
+        told, _ = await one.call("work", Ask(number=6), returns=Told)
+        assert told.text == "worked"
+        with pytest.raises(ChildStalled):
+            await one.call("work", Ask(number=120), returns=Told, timeout_s=1.5)
+
+
 async def test_a_cancelled_call_keeps_its_clock_and_frees_its_place_when_done() -> None:
     async with child(threads=1, call_timeout_s=1.0) as one:
         await one.start()
