@@ -75,6 +75,8 @@ def decode(position: int, metadata: str | None) -> Progress:
         return Progress()
     try:
         data = base64.b85decode(metadata[len(_VERSION) :])
+        if len(data) <= 4:
+            return Progress()
         states = _unpacked(data[4:])
     except (ValueError, zlib.error):
         return Progress()
