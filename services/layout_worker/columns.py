@@ -21,47 +21,56 @@ SHARED = 0.5
 """Share of the shorter line that must stand above, or beside, the other."""
 
 
+class _Group:
+    """Lines that belong together, the box around them, and how much of each taken box they cover themselves."""
+
+    def __init__(self, line: TextLine, taken: Sequence[Box]) -> None:
+        self.lines = [line]
+        self.hull = list(line.bbox)
+        self.covered = [common(line.bbox, box) for box in taken]
+
+    def may_join(self, other: _Group, taken: Sequence[Box]) -> bool:
+        """Whether both together cover nothing of a taken box that their lines don't cover."""
+        around = hull([self.hull, other.hull])
+        return all(
+            common(around, box) <= mine + others + 1e-6
+            for box, mine, others in zip(taken, self.covered, other.covered, strict=True)
+        )
+
+    def join(self, other: _Group) -> None:
+        self.lines += other.lines
+        self.hull = hull([self.hull, other.hull])
+        self.covered = [mine + others for mine, others in zip(self.covered, other.covered, strict=True)]
+
+
 def grouped(lines: Sequence[TextLine], taken: Sequence[Box] = ()) -> list[list[TextLine]]:
     """Lines in groups, each line in one; groups and lines keep the order from top to bottom, then left to right."""
-    ordered = sorted(lines, key=lambda line: (line.bbox[1], line.bbox[0], line.bbox[3], line.bbox[2], line.text or ""))
-    groups: list[list[TextLine]] = []
-    active: list[list[TextLine]] = []
-    for line in ordered:
-        active = [g for g in active if _in_reach(g, line)]
-        near = [g for g in active if any(_neighbours(line, other) for other in g) and _free([*g, line], taken)]
-        if not near:
-            groups.append([line])
-            active.append(groups[-1])
-            continue
-        first, *others = near
-        first.append(line)
-        for other in others:
-            if _free([*first, *other], taken):
-                first.extend(other)
-                groups = [g for g in groups if g is not other]
-                active = [g for g in active if g is not other]
-    for group in groups:
-        group.sort(key=lambda line: (line.bbox[1], line.bbox[0], line.bbox[3], line.bbox[2], line.text or ""))
-    return groups
+    group_of: dict[int, _Group] = {}
+    groups: dict[int, _Group] = {}
+    window: list[TextLine] = []
+    for line in sorted(lines, key=_place):
+        window = [other for other in window if _is_in_reach(other, line)]
+        group = group_of[id(line)] = _Group(line, taken)
+        groups[id(group)] = group
+        for other in window:
+            known = group_of[id(other)]
+            if known is not group and _neighbours(line, other) and known.may_join(group, taken):
+                known.join(group)
+                del groups[id(group)]
+                group_of.update((id(member), known) for member in group.lines)
+                group = known
+        window.append(line)
+    found = [sorted(group.lines, key=_place) for group in groups.values()]
+    return sorted(found, key=lambda group: _place(group[0]))
 
 
-def _in_reach(group: Sequence[TextLine], line: TextLine) -> bool:
-    """Whether this line, or one that begins further down, can still be a neighbour of the group's last lines."""
-    return any(
-        other.vertical or line.bbox[1] - other.bbox[3] <= SAME_SIZE * (other.bbox[3] - other.bbox[1]) for other in group
-    )
+def _place(line: TextLine) -> tuple[float, float, float, float, str]:
+    return (line.bbox[1], line.bbox[0], line.bbox[3], line.bbox[2], line.text or "")
 
 
-def _free(lines: Sequence[TextLine], taken: Sequence[Box]) -> bool:
-    """Whether the group covers nothing of a region that its single lines don't cover."""
-    if len(lines) < 2:
-        return True
-    around = hull(line.bbox for line in lines)
-    for box in taken:
-        both = common(around, box)
-        if both > 0 and both > sum(common(line.bbox, box) for line in lines) + 1e-6:
-            return False
-    return True
+def _is_in_reach(above: TextLine, line: TextLine) -> bool:
+    """Whether this line, or one that begins further down, can be a neighbour of an earlier one."""
+    return above.vertical or line.bbox[1] - above.bbox[3] <= SAME_SIZE * (above.bbox[3] - above.bbox[1])
 
 
 def _neighbours(a: TextLine, b: TextLine) -> bool:

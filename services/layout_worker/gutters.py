@@ -7,6 +7,8 @@ it; each part again by the same rule. A line that crosses stands alone in its ro
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
@@ -22,6 +24,8 @@ COLUMN, COLUMN_LINE = 10.0, 4.0
 """Least width of a column and of its median line, in line heights: bullets, numbers and short names before text are no column."""
 PAIRS = 3
 """Lines on each side that must have a neighbour on the other."""
+MOST_EDGES = 12
+"""Places tried of each kind."""
 MOST_LINES = 400
 """A region with more lines is left as it is: the search is quadratic."""
 
@@ -74,8 +78,8 @@ def _bands(gutter: _Gutter) -> list[tuple[list[TextLine], list[TextLine], list[T
 
 def _gutter(lines: list[TextLine], height: float) -> _Gutter | None:
     best: _Gutter | None = None
-    for edge in sorted({round(line.bbox[2], 1) for line in lines}):
-        left = [line for line in lines if line.bbox[2] <= edge + 0.05]
+    for edge in _edges(lines, height):
+        left = [line for line in lines if line.bbox[2] <= edge]
         right = [line for line in lines if line.bbox[0] >= edge + GUTTER * height]
         if len(left) < PAIRS or len(right) < PAIRS:
             continue
@@ -89,6 +93,15 @@ def _gutter(lines: list[TextLine], height: float) -> _Gutter | None:
         if worth > 0 and (best is None or worth > best.worth):
             best = _Gutter(left, right, crossing, worth)
     return best
+
+
+def _edges(lines: Sequence[TextLine], height: float) -> list[float]:
+    """Abscissas where a column may end, from left to right: where several lines end, or just before several begin."""
+    step = height / 2
+    ends = Counter(math.ceil(line.bbox[2] / step) * step for line in lines)
+    begins = Counter(math.floor(line.bbox[0] / step) * step - GUTTER * height for line in lines)
+    often = [edge for counter in (ends, begins) for edge, count in counter.most_common(MOST_EDGES) if count >= PAIRS]
+    return sorted(set(often))
 
 
 def _beside(left: Sequence[TextLine], right: Sequence[TextLine]) -> bool:
