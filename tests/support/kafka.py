@@ -67,6 +67,7 @@ class KafkaServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: Path | None = None
         self.bootstrap = external or ""
+        self.port = 0
 
     def start(self) -> Self:
         """Format a new log folder (at the first start) and start; returns when the broker answers. Raises `Missing`."""
@@ -75,8 +76,8 @@ class KafkaServer:
         program, libs = java(), jars()
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="docfleet-kafka-"))
-            self._port, self._controller = free_ports(2)
-            self.bootstrap = f"127.0.0.1:{self._port}"
+            self.port, self._controller = free_ports(2)
+            self.bootstrap = f"127.0.0.1:{self.port}"
             self._write_properties(self._folder)
             identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
             subprocess.run(
@@ -99,8 +100,8 @@ class KafkaServer:
             "node.id": "1",
             "controller.quorum.bootstrap.servers": f"127.0.0.1:{self._controller}",
             "controller.listener.names": "CONTROLLER",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{self._controller}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{self._controller}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self._controller}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{self._controller}",
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
             "log.dirs": str(folder / "logs"),
             "offsets.topic.replication.factor": "1",
