@@ -366,7 +366,7 @@ def _checked_partitions(settings: Settings) -> int:
             )
         partitions = counts[RESULTS]
         places = [TopicPartition(topic, number) for topic in SOURCES for number in range(partitions)]
-        missing = [place for place in consumer.committed(places, timeout=30) if place.offset < 0]
+        missing = [place for place in _committed(consumer, places) if place.offset < 0]
     except KafkaException as error:
         raise CannotStart(f"the broker does not answer: {error.args[0].str()}") from error
     finally:
@@ -377,6 +377,24 @@ def _checked_partitions(settings: Settings) -> int:
             "run `docfleet topics apply` once before the services start"
         )
     return partitions
+
+
+def _committed(consumer: Any, places: list[TopicPartition]) -> list[TopicPartition]:
+    """Committed offsets; waits for a coordinator that is moving or loading. Raises `KafkaException`."""
+    end = time.monotonic() + 30
+    while True:
+        error = None
+        try:
+            found: list[TopicPartition] = consumer.committed(places, timeout=10)
+        except KafkaException as trouble:
+            error = trouble.args[0]
+        else:
+            error = next((place.error for place in found if place.error is not None), None)
+            if error is None:
+                return found
+        if time.monotonic() > end or not error.retriable():
+            raise KafkaException(error)
+        time.sleep(0.2)
 
 
 def run(settings: Settings, health: Health) -> int:

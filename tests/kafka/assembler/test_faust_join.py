@@ -124,6 +124,7 @@ def test_documents_run_through_and_leave_no_open_state(fresh_kafka: KafkaServer,
             return bool(rows) and not any(rows.values())
 
         state.until(empty, 20)
+        until(lambda: len(fleet.seen["CloseDocument"]) == 30, 20)
     assert once(parsed.records)
     assert len(fleet.seen["PageTask"]) == sum(number % 12 for number in range(30))
     assert len(fleet.seen["CloseDocument"]) == 30
