@@ -13,32 +13,27 @@ deadline and cancellation are in it; it is *worked on* only when admitted.)
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
-import traceback
-from collections.abc import Coroutine, Iterable
-from datetime import datetime
+from collections.abc import Iterable
 from typing import Any
 
 import structlog
 
-from shared.children.errors import ChildDied, ChildStalled
-from shared.contracts.errors import DocfleetError, ErrorCode, Phase, Unavailable
 from shared.settings import Settings
-from shared.streams import deadletter, headers
 from shared.streams.admission import Admission
+from shared.streams.bridge import Bridge
 from shared.streams.catalog import load
 from shared.streams.clients import group_of
 from shared.streams.control import Cancelled, Control
+from shared.streams.life import Life
 from shared.streams.offsets import OffsetTracker
 from shared.streams.outputs import Outputs
-from shared.streams.poison import convicted, verdict
 from shared.streams.poller import Poller
 from shared.streams.rebalance import Start
-from shared.streams.stage import Delivery, Stage
+from shared.streams.stage import Stage
 from shared.streams.waiting import Away
 from shared.streams.work import Assignment, Commit, Item, Place, Polled
-from shared.telemetry import metrics, tracing
+from shared.telemetry import metrics
 from shared.telemetry.health import Health
 
 log = structlog.get_logger()
@@ -74,8 +69,18 @@ class Runner:
         """Work until `stop`. Raises what broke the consumer, or what `stage.start` raised."""
         self._loop = asyncio.get_running_loop()
         self._outputs = Outputs(self._settings, self._stage.name)
-        self._poller = Poller(self._settings, self._group, self._topics, _Bridge(self, self._loop))
-        control = Control(self._settings, cancelled=self._post(self._cancel), at_end=self._post(self._control_read))
+        self._life = Life(
+            self._stage,
+            self._group,
+            self._outputs,
+            self._cancelled,
+            self._away,
+            self._mark,
+            self._settings.limits.max_record_bytes,
+        )
+        bridge = Bridge(self, self._loop)
+        self._poller = Poller(self._settings, self._group, self._topics, bridge)
+        control = Control(self._settings, cancelled=bridge.post(self._cancel), at_end=bridge.post(self._control_read))
         for condition in ("stage", "group", "control"):
             self._health.ready(condition, False, "starting")
         # A thread that drains for a revoke does not turn meanwhile.
@@ -141,25 +146,8 @@ class Runner:
             elif not assignment.tracker.add(polled.offset):
                 metrics.SKIPPED.labels(topic=polled.topic, reason="done").inc()
             else:
-                self._admission.offer(self._item(polled, assignment))
+                self._admission.offer(self._life.receive(polled, assignment))
         self._pump()
-
-    def _item(self, polled: Polled, assignment: Assignment) -> Item:
-        item = Item(polled, assignment, tracing.continued(headers.read(polled.headers).get(tracing.HEADER)))
-        size = len(polled.value or b"")
-        try:
-            if polled.value is None:
-                raise DocfleetError(ErrorCode.invalid_message, "the record has no value")
-            if size > self._settings.limits.max_record_bytes:
-                raise DocfleetError(ErrorCode.invalid_message, f"the record has {size} bytes, too many to be looked at")
-            item.record = self._stage.decode(polled.value, polled.key)
-            item.cost = self._stage.cost(item.record)
-        except DocfleetError as error:
-            item.error = error
-        except Exception as error:
-            item.error = DocfleetError(ErrorCode.invalid_message, f"decoding raised {type(error).__name__}")
-            item.stack = traceback.format_exc()
-        return item
 
     def _pump(self) -> None:
         """Admit what may be admitted, and pause the partitions whose records wait."""
@@ -202,7 +190,7 @@ class Runner:
         )
         again = False
         try:
-            again = not await self._life(item)
+            again = not await self._life.lead(item)
             if not again:
                 tracker.complete(item.offset)
         except asyncio.CancelledError:
@@ -211,6 +199,10 @@ class Runner:
                 metrics.SKIPPED.labels(topic=item.polled.topic, reason="cancelled").inc()
             else:
                 tracker.abandon(item.offset)
+        except Exception as error:
+            log.exception("a record could neither be worked on nor failed")
+            tracker.abandon(item.offset)
+            self.broken(error)
         finally:
             self._away.over(item)
             self._tasks.pop(item, None)
@@ -221,52 +213,6 @@ class Runner:
                     self._admission.offer_alone(item)
             self._pump()
 
-    async def _life(self, item: Item) -> bool:
-        """True when the record is over, false when it has to run again alone."""
-        self._judge(item)
-        if item.cancelled and item.error is None:
-            return True
-        if item.marked and item.error is None and not await self._mark(item):
-            return False
-        while True:
-            try:
-                if item.error is not None:
-                    await self._fail(item, item.error)
-                else:
-                    await self._outputs.deliver(await self._process(item), item.trace)
-                metrics.PROCESSED.labels(topic=item.polled.topic).inc()
-                return True
-            except Unavailable as trouble:
-                await self._away.wait(item, trouble)
-                self._pump()
-            except DocfleetError as error:
-                item.error = error
-            except Exception as error:
-                item.error = verdict(item, error)
-                item.stack = traceback.format_exc()
-                deadly = isinstance(error, ChildDied | ChildStalled)
-                log.warning("child ended" if deadly else "unexpected error", alone=item.alone, exc_info=not deadly)
-                if item.error is None:
-                    return False
-
-    def _judge(self, item: Item) -> None:
-        """Outcomes that are clear before any work: cancelled, overdue, poisonous."""
-        if item.error is not None:
-            return
-        deadline = getattr(item.record, "deadline", None)
-        until = deadline.timestamp() if isinstance(deadline, datetime) else deadline
-        if item.document in self._cancelled:
-            item.cancelled = True
-            metrics.SKIPPED.labels(topic=item.polled.topic, reason="cancelled").inc()
-            # The join has ended an opened document already; one that is not open yet has to be answered.
-            if self._stage.phase is Phase.ingest:
-                item.error = DocfleetError(ErrorCode.cancelled, "cancelled before it was opened")
-        elif until is not None and until < time.time():
-            item.error = DocfleetError(ErrorCode.timeout, "its deadline passed before work on it began")
-            item.letter = False
-        else:
-            item.error = convicted(item)
-
     async def _mark(self, item: Item) -> bool:
         """Commit that this record runs alone now, so that the death of this process is laid at its door."""
         item.assignment.tracker.run_alone(item.offset)
@@ -274,83 +220,6 @@ class Runner:
         if not marked:
             await asyncio.sleep(0.5)
         return marked
-
-    def _delivery(self, item: Item) -> Delivery[Any]:
-        return Delivery(
-            record=item.record,
-            lane=item.assignment.lane,
-            key=item.polled.key,
-            headers=headers.read(item.polled.headers),
-            timestamp=item.polled.timestamp_ms / 1000,
-            attempts=item.attempts,
-            topic=item.polled.topic,
-            partition=item.polled.partition,
-            offset=item.offset,
-            trace_id=item.trace.trace_id,
-            raw=item.polled.value or b"",
-        )
-
-    async def _process(self, item: Item) -> list[Any]:
-        began = time.perf_counter()
-        outcome = "ok"
-        item.attempts += 1
-        try:
-            return await self._stage.process(self._delivery(item))
-        except Unavailable:
-            item.attempts -= 1
-            outcome = "unavailable"
-            raise
-        except DocfleetError as error:
-            outcome = str(error.code)
-            raise
-        except BaseException as error:
-            outcome = type(error).__name__
-            raise
-        finally:
-            metrics.STAGE_SECONDS.labels(topic=item.polled.topic, outcome=outcome).observe(time.perf_counter() - began)
-
-    async def _fail(self, item: Item, error: DocfleetError) -> None:
-        """The failure record and the dead letter of a record with a typed outcome."""
-        error.attempts = max(error.attempts, item.attempts)
-        if item.record is not None:
-            try:
-                emits = await self._stage.failed(self._delivery(item), error)
-                await self._outputs.deliver(emits, item.trace)
-            except Unavailable:
-                raise
-            except Exception:
-                log.exception(
-                    "the failure of a record could not be told; its dead letter remains", code=str(error.code)
-                )
-                item.stack += "\n" + traceback.format_exc()
-                item.letter = True
-        topic = item.polled.topic
-        metrics.FAILED.labels(topic=topic, code=str(error.code)).inc()
-        log.info("failed", code=str(error.code), why=error.message, attempts=error.attempts)
-        if item.letter and error.code is not ErrorCode.cancelled:
-            await self._bury(item.polled, error, item.stack)
-
-    async def _bury(self, polled: Polled, error: DocfleetError, stack: str) -> None:
-        head = deadletter.headers(
-            polled.headers,
-            topic=polled.topic,
-            partition=polled.partition,
-            offset=polled.offset,
-            timestamp_ms=polled.timestamp_ms,
-            group=self._group,
-            code=error.code,
-            message=error.message,
-            stack=stack,
-            attempts=error.attempts,
-        )
-        try:
-            await self._outputs.deliver_raw(deadletter.TOPIC, polled.key, polled.value, head)
-        except DocfleetError as refusal:
-            size = len(polled.value or b"")
-            log.error("a dead letter goes without its value", bytes=size, why=refusal.message)
-            head.append(("dlt.value.omitted", str(size).encode()))
-            await self._outputs.deliver_raw(deadletter.TOPIC, polled.key, None, head)
-        metrics.DEAD_LETTERED.labels(topic=polled.topic, code=str(error.code)).inc()
 
     # --- committed ----------------------------------------------------------------------------------------------------
 
@@ -456,31 +325,3 @@ class Runner:
     def turned(self) -> None:
         """The consumer's loop went round (called on its thread; Health is made for that)."""
         self._health.beat("consumer")
-
-    def _post(self, function: Any) -> Any:
-        """A function that other threads may call: it runs on the event loop."""
-
-        def post(*arguments: Any) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nothing of this process matters any more
-                self._loop.call_soon_threadsafe(function, *arguments)
-
-        return post
-
-
-class _Bridge:
-    """The runner as the consumer's thread sees it: every call becomes one on the event loop."""
-
-    def __init__(self, runner: Runner, loop: asyncio.AbstractEventLoop) -> None:
-        self._runner = runner
-        self._loop = loop
-        self.arrived = runner._post(runner.arrived)
-        self.assigned = runner._post(runner.assigned)
-        self.lost = runner._post(runner.lost)
-        self.committed = runner._post(runner.committed)
-        self.broker = runner._post(runner.broker)
-        self.broken = runner._post(runner.broken)
-        self.turned = runner.turned
-
-    def drain(self, places: list[Place]) -> list[Commit]:
-        work: Coroutine[Any, Any, list[Commit]] = self._runner.drain(places)
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
