@@ -11,7 +11,7 @@ from shared.contracts.document import Label, ModelRef
 
 
 class LookRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Block 0: the small picture, uint8 RGB, (height, width, 3)."""
+    """Block 0: a picture of the page, uint8 RGB, (height, width, 3)."""
 
     width: int
     height: int

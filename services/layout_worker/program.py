@@ -24,6 +24,8 @@ from shared.models.layout import LayoutModel
 from shared.models.lines import LineDetector
 from shared.settings import Settings
 
+GLANCE = 800
+"""Pixels of the long side on which seals and ink are looked for."""
 INK = 60
 """Grey levels, of 255, between ink and ground: above scanner noise and yellowed paper, below pencil."""
 
@@ -45,16 +47,17 @@ class Program:
         self._lines = self._opener.submit(_warm_detector, engine, settings)
 
     def look(self, request: LookRequest, blocks: list[Block]) -> tuple[Look, list[Block]]:
-        """Boxes of the layout network, seals and the amount of ink of a small picture."""
+        """Boxes of the layout network, seals and the amount of ink of a picture."""
         picture = blocks[0].array((request.height, request.width, 3))
+        glance, scale = _glance(picture)
         boxes = self._layout.detect(picture) if request.layout else []
         look = Look(
             boxes=[
                 FoundBox(label=b.label, raw_label=b.raw_label, bbox=[float(v) for v in b.bbox], score=float(b.score))
                 for b in boxes
             ],
-            seals=find_seals(picture),
-            ink=ink_of(picture),
+            seals=[[value * scale for value in seal] for seal in find_seals(glance)],
+            ink=ink_of(glance),
             models=[self._layout.ref] if request.layout else [],
         )
         return look, []
@@ -83,6 +86,16 @@ def _warm_detector(engine: Engine, settings: Settings) -> LineDetector:
 def create(settings: Settings) -> Program:
     """Factory of the child; loads the networks."""
     return Program(settings)
+
+
+def _glance(picture: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], float]:
+    """The picture at `GLANCE` pixels or less, and pixels of the picture per pixel of it: colour and ink need no more."""
+    height, width = picture.shape[:2]
+    scale = max(height, width) / GLANCE
+    if scale <= 1:
+        return picture, 1.0
+    size = (max(1, round(width / scale)), max(1, round(height / scale)))
+    return np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), dtype=np.uint8), scale
 
 
 def ink_of(picture: NDArray[np.uint8]) -> float:

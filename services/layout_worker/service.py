@@ -168,10 +168,15 @@ class LayoutWorker:
         )
 
     async def _look(self, opened: OpenedPage, shown: Pictures, *, layout: bool) -> tuple[Look, tuple[float, float]]:
-        """What the engine child sees at a glance, and small-picture pixels per page unit."""
-        if shown.small is None or opened.blank:
+        """What the engine child sees at a glance, and pixels per page unit of the picture it was shown.
+
+        The full picture where there is one: the network wants another shape than the page's, and what is resampled twice it reads
+        worse (a scanned page of two columns: 12 sure boxes of the full picture, 2 of the small one).
+        """
+        picture = shown.full or shown.small
+        if picture is None or opened.blank:
             return Look(boxes=[], seals=[], ink=0.0), (1.0, 1.0)
-        size, pixels = shown.small
+        size, pixels = picture
         request = LookRequest(width=size.width, height=size.height, layout=layout)
         look, _ = await self._engine.call("look", request, [pixels], returns=Look)
         return look, (size.width / opened.width, size.height / opened.height)
