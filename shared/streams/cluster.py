@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
@@ -18,10 +20,15 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 from shared.settings import Settings
 from shared.streams.clients import admin_config, reader_config
 
+T = TypeVar("T")
+
 TIMEOUT_S = 15.0
 """For one request, and for a coordinator that is moving at that very moment."""
 
-_MOVING = {
+_PASSING = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError.NOT_COORDINATOR,
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
@@ -30,7 +37,8 @@ _MOVING = {
     KafkaError._WAIT_COORD,
     KafkaError._TRANSPORT,
 }
-"""Errors of a coordinator that is on its way; librdkafka does not mark all of them as retriable."""
+"""Errors of a leader or coordinator that is on its way, or of a broker that has not heard of a new partition yet; librdkafka does not
+mark all of them as retriable."""
 _HAS_MEMBERS = {KafkaError.UNKNOWN_MEMBER_ID, KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS}
 
 
@@ -105,15 +113,11 @@ class Cluster:
         """Set a group's offsets. False when it has members: only they may."""
         partitions = [TopicPartition(topic, p, offset) for p, offset in offsets.items()]
         try:
-            done = self._member(group).commit(offsets=partitions, asynchronous=False)
+            patiently(lambda: self._member(group).commit(offsets=partitions, asynchronous=False))
         except KafkaException as error:
             if error.args[0].code() in _HAS_MEMBERS:
                 return False
             raise
-        if failed := [p.error for p in done if p.error is not None]:
-            if failed[0].code() in _HAS_MEMBERS:
-                return False
-            raise KafkaException(failed[0])
         return True
 
     def _member(self, group: str) -> Any:
@@ -129,7 +133,11 @@ class Cluster:
     def ends(self, topic: str) -> dict[int, tuple[int, int]]:
         """First and next offset of each partition of a topic."""
         partitions = range(self.partitions()[topic])
-        return {p: self._reader.get_watermark_offsets(TopicPartition(topic, p), timeout=TIMEOUT_S) for p in partitions}
+        return {p: patiently(partial(self._watermarks, topic, p)) for p in partitions}
+
+    def _watermarks(self, topic: str, partition: int) -> tuple[int, int]:
+        first, last = self._reader.get_watermark_offsets(TopicPartition(topic, partition), timeout=TIMEOUT_S)
+        return int(first), int(last)
 
     def lag(self, group: str, topic: str) -> int:
         """Records of a topic that a group has not committed; all of them where it has no offset."""
@@ -160,18 +168,25 @@ class Cluster:
 
 
 def read_committed(consumer: Any, partitions: list[TopicPartition]) -> list[TopicPartition]:
-    """Committed offsets; waits for a coordinator that is moving or loading."""
+    """Committed offsets (negative where there is none) of the consumer's group."""
+    return patiently(lambda: consumer.committed(partitions, timeout=TIMEOUT_S))
+
+
+def patiently(ask: Callable[[], T]) -> T:
+    """What `ask` returns, asked again for `TIMEOUT_S` while the broker that has to answer is moving or has not heard yet.
+
+    An answer that is a list of partitions fails with the first of their errors.
+    """
     end = time.monotonic() + TIMEOUT_S
     while True:
         try:
-            found: list[TopicPartition] = consumer.committed(partitions, timeout=TIMEOUT_S)
-        except KafkaException as error:
-            if time.monotonic() > end or error.args[0].code() not in _MOVING:
-                raise
-        else:
-            failed = [p for p in found if p.error is not None]
+            answer = ask()
+            failed = [p.error for p in answer if p.error is not None] if isinstance(answer, list) else []
             if not failed:
-                return found
-            if time.monotonic() > end:
-                raise KafkaException(failed[0].error)
+                return answer
+            error = failed[0]
+        except KafkaException as trouble:
+            error = trouble.args[0]
+        if error.code() not in _PASSING or time.monotonic() > end:
+            raise KafkaException(error)
         time.sleep(0.2)

@@ -234,7 +234,8 @@ def apply(settings: Settings, plan: Plan) -> None:
             elif isinstance(change, AlterConfig):
                 _wait(admin.incremental_alter_configs([_resource(change)]).values())
         with Cluster(settings) as cluster:
-            cluster.await_partitions({c.topic: c.partitions for c in created})
+            grown = {c.topic: c.want for c in plan.changes if isinstance(c, AddPartitions)}
+            cluster.await_partitions({c.topic: c.partitions for c in created} | grown)
             for change in plan.changes:
                 if isinstance(change, SetOffsets) and not cluster.commit(change.group, change.topic, change.offsets):
                     # Its members find a partition that was added, and begin at 0, by themselves (`rebalance`).
