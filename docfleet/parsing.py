@@ -1,7 +1,8 @@
 """One run of `docfleet parse`: files in, results on disk, with no more documents under way than the embedded broker can hold.
 
-The broker drops silently what exceeds 5 MB a partition. A document has at most `join.window` (128) pages out, and a page is under
-2 kB on any topic; so `MAX_OPEN` documents keep every partition of 4 well below 2 MB whatever their length.
+The broker drops silently what exceeds 5 MB a partition. A document has at most `join.window` (128) pages out, a page is one record
+on each work topic and at most a few on docs.results, and the largest of them seen is 1.4 kB with its headers; so `MAX_OPEN` documents
+keep what is unread far below that on each of 4 partitions, whatever their length.
 """
 
 from __future__ import annotations
