@@ -35,7 +35,7 @@ class Admission:
         gone = [a for lane in self._assignments.values() for a in lane if a.place in set(places)]
         for assignment in gone:
             self._assignments[assignment.lane].remove(assignment)
-            assignment.waiting.clear()
+            assignment.forget()
         self._alone = deque(item for item in self._alone if item.assignment not in gone)
         return gone
 
@@ -53,7 +53,7 @@ class Admission:
             item.marked = True
             self.offer_alone(item)
         else:
-            item.assignment.waiting.append(item)
+            item.assignment.push(item)
 
     def offer_alone(self, item: Item) -> None:
         """The record has to run with nothing beside it."""
@@ -77,7 +77,7 @@ class Admission:
         item = head.waiting[0]
         if self.admitted and self.bytes + item.cost > self._max_bytes:
             return None
-        head.waiting.popleft()
+        head.pop()
         # The next record of this lane comes from the next partition.
         queue = self._assignments[lane]
         queue.rotate(-1 - queue.index(head))

@@ -41,6 +41,9 @@ log = structlog.get_logger()
 GRACE_S = 5.0
 """After the drain budget: for cancelled calls to end and the last commit."""
 
+HIGH_WATER_BYTES = 4 * 2**20
+"""Of values that wait, per partition; foreign records may be large."""
+
 
 class Runner:
     """One stage as a member of its consumer group. `run` once; `stop` from the same event loop."""
@@ -53,8 +56,9 @@ class Runner:
         self._group = group_of(stage.name)
         self._topics = [topic.name for topic in load().read_by(self._group)]
         self._admission = Admission(self._limits.max_in_flight, self._limits.max_in_flight_bytes)
-        # A partition fetches on while fewer than these wait.
-        self._high_water = max(8, min(500, 2 * self._limits.max_in_flight))
+        # A partition fetches on while fewer than these wait. Not too few: a pause throws away what was fetched, and a resumed partition
+        # needs a turn of the consumer and a fetch before its next record.
+        self._high_water = max(64, min(500, 4 * self._limits.max_in_flight))
         self._cancelled = Cancelled()
         self._away = Away(health)
         self._tasks: dict[Item, asyncio.Task[None]] = {}
@@ -167,8 +171,10 @@ class Runner:
         """Pause at high water, resume at half of it."""
         paused = set()
         for assignment in self._admission.assignments():
-            limit = self._high_water // 2 if assignment.place in self._paused else self._high_water
-            if self._stopping.is_set() or len(assignment.waiting) >= limit:
+            share = 2 if assignment.place in self._paused else 1
+            full = len(assignment.waiting) >= self._high_water // share
+            heavy = assignment.waiting_bytes >= HIGH_WATER_BYTES // share
+            if self._stopping.is_set() or full or heavy:
                 paused.add(assignment.place)
         if paused != self._paused:
             self._paused = frozenset(paused)

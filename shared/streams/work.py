@@ -49,7 +49,8 @@ class Assignment:
         self.lane: Lane = lane_of(topic)
         self.tracker = tracker
         self.waiting: deque[Item] = deque()
-        """Polled, not admitted, in offset order."""
+        """Polled, not admitted, in offset order; filled and emptied by the methods below."""
+        self.waiting_bytes = 0
         self.open = True
         self.committed: tuple[int, str] | None = None
         """The last state that the broker acknowledged."""
@@ -57,6 +58,22 @@ class Assignment:
     @property
     def place(self) -> Place:
         return self.topic, self.partition
+
+    def push(self, item: Item) -> None:
+        """A record begins to wait."""
+        self.waiting.append(item)
+        self.waiting_bytes += len(item.polled.value or b"")
+
+    def pop(self) -> Item:
+        """The record that waited longest."""
+        item = self.waiting.popleft()
+        self.waiting_bytes -= len(item.polled.value or b"")
+        return item
+
+    def forget(self) -> None:
+        """Nothing waits any more."""
+        self.waiting.clear()
+        self.waiting_bytes = 0
 
     def commit(self, clean: bool = False) -> Commit:
         """The commit that tells the state of now."""
