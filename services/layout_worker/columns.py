@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.layout_worker.boxes import Box, common, hull, overlap
+from services.layout_worker.boxes import Box, area, common, hull, overlap
 from shared.contracts.layout import TextLine
 
 ROW_GAP = 0.9
 """Gap to the line below, in line heights."""
 WORD_GAP = 1.2
 """Gap to the neighbour in the same row, in line heights."""
+NEXT_GAP, NEXT_SHARED = 0.6, 0.8
+"""The same for the next line of a paragraph, and the share of the shorter one that must stand above or below the other."""
 SAME_SIZE = 1.6
 """Lines whose heights differ by a larger factor are not one text."""
+SLACK = 0.05
+"""Share of the smaller group's area that it may cover of a region beside: boxes of neighbours touch."""
 SHARED = 0.5
 """Share of the shorter line that must stand above, or beside, the other."""
 
@@ -30,10 +34,11 @@ class _Group:
         self.covered = [common(line.bbox, box) for box in taken]
 
     def may_join(self, other: _Group, taken: Sequence[Box]) -> bool:
-        """Whether both together cover nothing of a taken box that their lines don't cover."""
+        """Whether both together cover hardly more of any taken box than their lines do."""
         around = hull([self.hull, other.hull])
+        slack = SLACK * min(area(self.hull), area(other.hull))
         return all(
-            common(around, box) <= mine + others + 1e-6
+            common(around, box) <= mine + others + slack
             for box, mine, others in zip(taken, self.covered, other.covered, strict=True)
         )
 
@@ -48,7 +53,7 @@ def grouped(lines: Sequence[TextLine], taken: Sequence[Box] = ()) -> list[list[T
     group_of: dict[int, _Group] = {}
     groups: dict[int, _Group] = {}
     window: list[TextLine] = []
-    for line in sorted(lines, key=_place):
+    for line in sorted(lines, key=place):
         window = [other for other in window if _is_in_reach(other, line)]
         group = group_of[id(line)] = _Group(line, taken)
         groups[id(group)] = group
@@ -60,11 +65,27 @@ def grouped(lines: Sequence[TextLine], taken: Sequence[Box] = ()) -> list[list[T
                 group_of.update((id(member), known) for member in group.lines)
                 group = known
         window.append(line)
-    found = [sorted(group.lines, key=_place) for group in groups.values()]
-    return sorted(found, key=lambda group: _place(group[0]))
+    found = [sorted(group.lines, key=place) for group in groups.values()]
+    return sorted(found, key=lambda group: place(group[0]))
 
 
-def _place(line: TextLine) -> tuple[float, float, float, float, str]:
+def continues(line: TextLine, lines: Sequence[TextLine]) -> bool:
+    """Whether a line is the next, or the one before, of these lines: as near as lines of one paragraph, and mostly above or below."""
+    x0, y0, x1, y1 = _reading_frame(line)
+    for other in lines:
+        ox0, oy0, ox1, oy1 = _reading_frame(other)
+        gap = -overlap(y0, y1, oy0, oy1)
+        if (
+            _neighbours(line, other)
+            and -0.5 * (y1 - y0) < gap <= NEXT_GAP * min(y1 - y0, oy1 - oy0)
+            and overlap(x0, x1, ox0, ox1) >= NEXT_SHARED * min(x1 - x0, ox1 - ox0)
+        ):
+            return True
+    return False
+
+
+def place(line: TextLine) -> tuple[float, float, float, float, str]:
+    """Sorts lines from top to bottom, then left to right."""
     return (line.bbox[1], line.bbox[0], line.bbox[3], line.bbox[2], line.text or "")
 
 

@@ -16,9 +16,8 @@ from typing import Literal
 
 import msgspec
 
-from services.layout_worker import doubts, gutters
+from services.layout_worker import columns, doubts, gutters
 from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, share_inside
-from services.layout_worker.columns import grouped
 from services.layout_worker.found import FoundBox
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
@@ -53,6 +52,8 @@ HOLDS_TEXT: frozenset[Label] = frozenset(
     }
 )
 """Labels of regions that are nothing but their lines."""
+_GROWS: frozenset[Label] = frozenset({"text", "list_item", "footnote", "code", "reference"})
+"""Labels of texts that a line outside all boxes may go on."""
 _KEPT_INSIDE: frozenset[Label] = frozenset({"title", "section_header", "caption", "page_number", "formula", "seal"})
 """A box of these labels inside a text box is a part with a meaning of its own."""
 
@@ -131,9 +132,13 @@ def build(
             left.append(piece.line)
         else:
             home.lines.append(piece.line)
+    left.sort(key=columns.place)
+    left = _without_continued(_without_continued(left, drafts)[::-1], drafts)
     drafts = [part for draft in drafts for part in _settled(draft)]
     drafts = [d for d in drafts if d.lines or d.label not in HOLDS_TEXT or not (detected or _seen_twice(d, pieces))]
-    drafts += [part for lines in grouped(left, [d.bbox for d in drafts]) for part in _by_columns(_leftover(lines))]
+    drafts += [
+        part for lines in columns.grouped(left, [d.bbox for d in drafts]) for part in _by_columns(_leftover(lines))
+    ]
     drafts = _bounded(drafts, max_regions)
     for draft in drafts:
         draft.bbox = clipped(draft.bbox, width, height)
@@ -169,6 +174,39 @@ def _home(piece: Piece, drafts: Sequence[Draft]) -> Draft | None:
         ):
             best, best_share = draft, share
     return best
+
+
+def _without_continued(left: Sequence[TextLine], drafts: Sequence[Draft]) -> list[TextLine]:
+    """Lines outside all boxes, without those that go on a text whose box ended too early: they are added to it."""
+    rest = []
+    for line in left:
+        home = next(
+            (
+                d
+                for d in drafts
+                if d.label in _GROWS and d.lines and _is_beside(line, d) and columns.continues(line, d.lines)
+            ),
+            None,
+        )
+        if home is None or any(_covers_more(line, home, other) for other in drafts if other is not home):
+            rest.append(line)
+        else:
+            home.lines.append(line)
+            home.bbox = hull([home.bbox, line.bbox])
+    return rest
+
+
+def _is_beside(line: TextLine, draft: Draft) -> bool:
+    x0, y0, x1, y1 = draft.bbox
+    reach = max(line.bbox[3] - line.bbox[1], min(line.bbox[2] - line.bbox[0], 20.0))
+    return common(line.bbox, [x0 - reach, y0 - reach, x1 + reach, y1 + reach]) > 0
+
+
+def _covers_more(line: TextLine, home: Draft, other: Draft) -> bool:
+    """Whether the text would lie over another region if it took the line, and does not yet."""
+    with_line = hull([line.bbox, *(own.bbox for own in home.lines)])
+    slack = columns.SLACK * area(other.bbox)
+    return common(with_line, other.bbox) > slack >= common(home.bbox, other.bbox)
 
 
 def _seen_twice(empty: Draft, pieces: Sequence[Piece]) -> bool:

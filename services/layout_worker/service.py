@@ -6,6 +6,7 @@ open the page in the document child, look at it in the engine child, write pictu
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections import OrderedDict
@@ -136,14 +137,16 @@ class LayoutWorker:
             opened, shown = await self._open(path, page_no, inspection, how, layout_picture=True)
             held.enter_context(shown)
             look, scale = await self._look(opened, shown, layout=options.layout != "fast")
-            planned = plan(opened, look, scale, inspection, page_no, self._settings)
+            planned = await asyncio.to_thread(plan, opened, look, scale, inspection, page_no, self._settings)
             if planned.picture and shown.full is None:
                 _, shown = await self._open(path, page_no, inspection, "always", layout_picture=False)
                 held.enter_context(shown)
             lines = await self._lines(opened, planned, shown)
             size = (shown.full[0].width, shown.full[0].height) if shown.full is not None else None
             models = [*look.models, *lines.models]
-            layout = assemble(opened, planned, lines.lines, size, models, inspection, page_no, self._settings)
+            layout = await asyncio.to_thread(
+                assemble, opened, planned, lines.lines, size, models, inspection, page_no, self._settings
+            )
             if layout.picture_key is not None and shown.jpeg is not None:
                 await self._store.put_once(self._bucket, layout.picture_key, shown.jpeg[1].tobytes(), "image/jpeg")
         return layout

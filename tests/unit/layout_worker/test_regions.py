@@ -195,6 +195,21 @@ def test_lines_outside_all_boxes_are_grouped_by_column():
     assert all(d.found_by == "native" for d in drafts)
 
 
+def test_lines_that_go_on_a_text_join_it():
+    lines = [line(50, 100 + 13 * i, 300, 111 + 13 * i, str(i)) for i in range(8)]
+    (draft,) = built([box("text", 48, 125, 302, 176)], lines)
+    assert [item.text for item in draft.lines] == [str(i) for i in range(8)]
+    assert draft.bbox == [50, 100, 300, 202]
+
+
+def test_what_stands_apart_or_belongs_to_a_heading_does_not_join():
+    body = [line(50, 140 + 13 * i, 300, 151 + 13 * i, f"b{i}") for i in range(3)]
+    apart, beside = line(50, 200, 300, 211, "apart"), line(310, 140, 500, 151, "beside")
+    drafts = built([box("text", 48, 138, 302, 180), box("section_header", 48, 120, 302, 138)], [*body, apart, beside])
+    assert len(region_with(drafts, "b0").lines) == 3
+    assert region_with(drafts, "apart").found_by == region_with(drafts, "beside").found_by == "native"
+
+
 def test_a_leftover_group_does_not_grow_over_a_region():
     above, below = line(50, 100, 500, 112, "a"), line(50, 122, 500, 134, "b")
     drafts = built([box("section_header", 60, 113, 200, 121)], [above, below, line(62, 114, 198, 120, "head")])
