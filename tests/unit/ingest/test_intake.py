@@ -61,7 +61,17 @@ def test_several_objects_in_one_notification():
 
 
 @pytest.mark.parametrize(
-    "value", [b"", b"null", b"not-json {{{", b"[]", b"{}", b'{"Records":[{}]}', b'{"source":{"bucket":"","key":"k"}}', b"\x00" * 50]
+    "value",
+    [
+        b"",
+        b"null",
+        b"not-json {{{",
+        b"[]",
+        b"{}",
+        b'{"Records":[{}]}',
+        b'{"source":{"bucket":"","key":"k"}}',
+        b"\x00" * 50,
+    ],
 )
 def test_anything_else_is_an_invalid_message(value):
     with pytest.raises(DocfleetError) as caught:
