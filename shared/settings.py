@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from types import SimpleNamespace
+from typing import Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -261,6 +262,12 @@ class Settings(BaseSettings):
         if path := os.environ.get("DOCFLEET_CONFIG"):
             sources.append(TomlConfigSettingsSource(settings_cls, toml_file=Path(path)))
         return tuple(sources)
+
+
+def for_engine_child(settings: Settings) -> Settings:
+    """The groups that an engine child reads, as plain objects: pydantic would cost it 0.2 s of CPU at its start."""
+    groups = {name: SimpleNamespace(**dict(getattr(settings, name))) for name in ("engines", "layout", "rec")}
+    return cast(Settings, SimpleNamespace(**groups))
 
 
 _STAGE_DEFAULTS: dict[str, dict[str, int]] = {

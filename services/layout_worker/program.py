@@ -7,6 +7,7 @@ beside the first calls; who wants it earlier waits for it.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import cv2
 import numpy as np
@@ -22,7 +23,9 @@ from shared.models import lines
 from shared.models.install import installed
 from shared.models.layout import LayoutModel
 from shared.models.lines import LineDetector
-from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
 
 GLANCE = 800
 """Pixels of the long side on which seals and ink are looked for."""

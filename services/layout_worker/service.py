@@ -30,7 +30,7 @@ from shared.documents.passwords import password_of
 from shared.engines.processor import cores
 from shared.objects import keys
 from shared.objects.open import open_store
-from shared.settings import Settings
+from shared.settings import Settings, for_engine_child
 from shared.streams.stage import Delivery, Emit
 
 PAGE_BYTES = 32 * 2**20
@@ -52,7 +52,7 @@ class LayoutWorker:
         self._documents = Documents(settings.limits)
         self._engine = Child(
             "services.layout_worker.program:create",
-            settings,
+            for_engine_child(settings),
             name="layout-engine",
             recycle_bytes=settings.engines.recycle_bytes,
             call_timeout_s=settings.stage(self.name).call_timeout_s,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import cv2
 import msgspec
@@ -27,7 +27,9 @@ from shared.models.lines import LineDetector
 from shared.models.reader import SQUEEZE, Reader
 from shared.models.seal import SealDetector
 from shared.models.table import TableStructure
-from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from shared.documents.opener import Documents
 from shared.engines.processor import cores
 from shared.objects import keys
 from shared.objects.open import open_store
-from shared.settings import Settings
+from shared.settings import Settings, for_engine_child
 from shared.streams.stage import Delivery, Emit
 
 PAGE_INCHES = (8.27, 11.69)
@@ -47,7 +47,7 @@ class RecWorker:
         self._documents = Documents(settings.limits)
         self._engine = Child(
             "services.rec_worker.program:create",
-            settings,
+            for_engine_child(settings),
             name="rec-engine",
             recycle_bytes=settings.engines.recycle_bytes,
             call_timeout_s=stage.call_timeout_s,

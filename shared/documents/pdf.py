@@ -6,6 +6,7 @@ PyMuPDF is imported by nothing else, because its import takes 0.7 s of CPU that 
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ _SEEN_IMAGE = 0.02
 """Image coverage from which a page may show text that it does not say."""
 _MIN_SIDE, _MAX_SIDE = 1.0, 1e7
 """Points of a page's side that can be worked with; PDF itself allows 3 to 14,400 times UserUnit."""
+_PATH = re.compile(r"'[^']*'|/\S+")
+"""Names of files in MuPDF's words: ours are temporary, and an error message is shown to anybody."""
 _MAX_OUTLINE = 10_000
 _MAX_ANNOTATIONS = 2_000
 _LETTER = PageGeometry(width=612.0, height=792.0)
@@ -249,7 +252,7 @@ def _reading(page_no: int | None) -> Iterator[None]:
     except Exception as error:
         if not (isinstance(error, mupdf.FzErrorBase) or raised_in(error, "pymupdf")):
             raise
-        words = str(error)
+        words = _PATH.sub("the file", str(error))
         if isinstance(error, mupdf.FzErrorSystem) and "alloc" in words:
             raise MemoryError from error
         raise DocfleetError(

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import onnxruntime
 
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.engines.engine import Array, BatchProfile, Engine, Network, TensorInfo, checked
 from shared.engines.processor import cores
-from shared.settings import Engines
+
+if TYPE_CHECKING:
+    from shared.settings import Engines
 
 PROFILE = BatchProfile(width_step=64, batches=((192, 8), (3_200, 1)), max_items=16, max_cost=6_400, linger_ms=4.0)
 """Measured per width class (f32, one thread): 8 lines a call up to 200 px saves 14 %, above that a call of one line is within 5 % of the best."""

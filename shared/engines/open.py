@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.engines.engine import Engine
-from shared.settings import Engines
+
+if TYPE_CHECKING:
+    from shared.settings import Engines
 
 _ORDER = ("openvino", "onnxruntime")
 """`auto` takes the first that is installed."""

@@ -13,6 +13,7 @@ import queue
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import openvino
 
@@ -20,7 +21,9 @@ from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.engines.engine import Array, BatchProfile, Engine, Network, TensorInfo, checked
 from shared.engines.lock import locked
 from shared.engines.processor import cores, has_bf16
-from shared.settings import Engines
+
+if TYPE_CHECKING:
+    from shared.settings import Engines
 
 PROFILE = BatchProfile(
     width_step=64, batches=((192, 4), (640, 2), (3_200, 1)), max_items=16, max_cost=6_400, linger_ms=4.0

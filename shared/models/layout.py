@@ -7,6 +7,7 @@ over 8 distances (in grid steps); the expected distance from the cell's centre i
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -16,7 +17,9 @@ from shared.contracts.document import Label, ModelRef
 from shared.engines.engine import Array, Engine
 from shared.models.network import OpenModel
 from shared.models.pictures import Normalise, Picture, resized
-from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
 
 NAME = "layout-cdla"
 STRIDES = (8, 16, 32, 64)

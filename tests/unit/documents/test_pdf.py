@@ -435,3 +435,14 @@ def test_odd_numbers_are_survived(bench: Bench, boxes: str, content: str) -> Non
     for line in page.lines:
         assert all(map(math.isfinite, [*line.bbox, line.font_size]))
         assert not line.visible or 0 <= line.bbox[0] <= line.bbox[2] <= page.width
+
+
+def test_an_error_says_nothing_of_our_temporary_files(bench: Bench) -> None:
+    for data in (
+        b"%PDF-1.7\nnothing of a PDF",
+        b"%PDF-",
+        b"%PDF-1.4\n1 0 obj\n<</Type/Catalog>>\nendobj\ntrailer<</Root 1 0 R>>",
+    ):
+        with pytest.raises(DocfleetError) as caught:
+            bench.inspect(data)
+        assert bench.folder.name not in caught.value.message, caught.value.message
