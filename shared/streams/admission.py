@@ -65,7 +65,8 @@ class Admission:
         if any(item.alone for item in self.admitted):
             return None
         if self._alone:
-            return None if self.admitted else self._admit(self._alone.popleft())
+            free = not self.admitted and self._alone[0].assignment.claimed
+            return self._admit(self._alone.popleft()) if free else None
         if len(self.admitted) >= self._max:
             return None
         heads = {lane: self._head(lane) for lane in self._assignments}
@@ -86,7 +87,11 @@ class Admission:
 
     def _head(self, lane: Lane) -> Assignment | None:
         for assignment in self._assignments[lane]:
-            if assignment.waiting and assignment.tracker.admissible(assignment.waiting[0].offset):
+            if (
+                assignment.claimed
+                and assignment.waiting
+                and assignment.tracker.admissible(assignment.waiting[0].offset)
+            ):
                 return assignment
         return None
 

@@ -126,7 +126,9 @@ class Poller:
             self._listener.broken(error)
         finally:
             while not self._urgent.empty():
-                self._urgent.get()[1].set_result(False)
+                done = self._urgent.get()[1]
+                if done.set_running_or_notify_cancel():
+                    done.set_result(False)
             if consumer is not None:
                 consumer.close()
 
@@ -153,7 +155,8 @@ class Poller:
         self._paused = set(wanted)
         while not self._urgent.empty():
             commits, done = self._urgent.get()
-            done.set_result(commit(consumer, [c for c in commits if (c.topic, c.partition) in owned]))
+            if done.set_running_or_notify_cancel():
+                done.set_result(commit(consumer, [c for c in commits if (c.topic, c.partition) in owned]))
         if self._periodic is not None:
             commits = [c for c in self._periodic if (c.topic, c.partition) in owned]
             self._periodic = None

@@ -19,6 +19,7 @@ from typing import Any
 
 import structlog
 
+from shared.contracts.errors import Unavailable
 from shared.settings import Settings
 from shared.streams.admission import Admission
 from shared.streams.bridge import Bridge
@@ -62,6 +63,7 @@ class Runner:
         self._cancelled = Cancelled()
         self._away = Away(health)
         self._tasks: dict[Item, asyncio.Task[None]] = {}
+        self._claims: set[asyncio.Task[None]] = set()
         self._epoch = 0
         self._warm = False
         self._controlled = False
@@ -107,7 +109,7 @@ class Runner:
             raise self._broken
 
     async def _start_stage(self) -> None:
-        starting = self._loop.create_task(self._stage.start())
+        starting = self._loop.create_task(self._warm_up())
         stopping = self._loop.create_task(self._stopping.wait())
         await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
@@ -119,6 +121,18 @@ class Runner:
             self._warm = True
             self._health.ready("stage", True)
             self._pump()
+
+    async def _warm_up(self) -> None:
+        pause = 1.0
+        while True:
+            try:
+                return await self._stage.start()
+            except Unavailable as away:
+                log.warning("can't start yet", what=away.what, why=str(away))
+                self._health.ready("stage", False, str(away))
+                metrics.UNAVAILABLE.labels(what=away.what).inc()
+                await asyncio.sleep(pause)
+                pause = min(30.0, pause * 2)
 
     def stop(self) -> None:
         """Drain and end. A second call abandons what is in flight at once."""
@@ -222,9 +236,13 @@ class Runner:
     async def _mark(self, item: Item) -> bool:
         """Commit that this record runs alone now, so that the death of this process is laid at its door."""
         item.assignment.tracker.run_alone(item.offset)
-        marked = await asyncio.wrap_future(self._poller.commit_now([item.assignment.commit()]))
-        if not marked:
-            await asyncio.sleep(0.5)
+        item.waits = True  # a drain must not wait for a commit of the very thread that waits for the drain
+        try:
+            marked = await asyncio.wrap_future(self._poller.commit_now([item.assignment.commit()]))
+            if not marked:
+                await asyncio.sleep(0.5)
+        finally:
+            item.waits = False
         return marked
 
     # --- committed ----------------------------------------------------------------------------------------------------
@@ -251,15 +269,32 @@ class Runner:
 
     def assigned(self, starts: list[Start]) -> None:
         """Partitions came; they go on from what their commits say."""
+        new = []
         for start in starts:
             self._epoch += 1
             tracker = OffsetTracker(start.offset, start.metadata, probation=self._limits.max_in_flight)
             assignment = Assignment(start.topic, start.partition, self._epoch, tracker)
             assignment.committed = (start.offset, start.metadata)
             self._admission.assign(assignment)
+            new.append(assignment)
         self._health.ready("group", True)
         self._health.ready("broker", True)
         self._count_assigned()
+        claiming = self._loop.create_task(self._claim(new))
+        self._claims.add(claiming)
+        claiming.add_done_callback(self._claims.discard)
+
+    async def _claim(self, assignments: list[Assignment]) -> None:
+        """Take the predecessor's clean mark away, then admit."""
+        while still := [assignment for assignment in assignments if assignment.open]:
+            commits = [assignment.commit() for assignment in still]
+            if await asyncio.wrap_future(self._poller.commit_now(commits)):
+                self.committed(commits, True)
+                for assignment in still:
+                    assignment.claimed = True
+                self._pump()
+                return
+            await asyncio.sleep(0.2)
 
     async def drain(self, places: list[Place]) -> list[Commit]:
         """Forget what waits, finish what is in flight within the budget, abandon the rest; returns the last commits, marked clean."""

@@ -52,6 +52,9 @@ class Assignment:
         """Polled, not admitted, in offset order; filled and emptied by the methods below."""
         self.waiting_bytes = 0
         self.open = True
+        self.claimed = False
+        """Whether the broker knows that this process works on the partition: only then may a record of it be admitted, because a
+        process that dies before would leave the clean mark of its predecessor, and its death would go unnoticed."""
         self.committed: tuple[int, str] | None = None
         """The last state that the broker acknowledged."""
 

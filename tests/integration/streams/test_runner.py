@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from shared.contracts.codec import encode
+from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
 from shared.contracts.records import CancelDocument
 from shared.settings import Settings
 from shared.streams.local import LocalBroker
@@ -284,3 +285,51 @@ async def test_both_lanes_are_read_and_the_first_is_preferred(broker: str) -> No
     half = run.stage.done[: len(run.stage.done) // 2]
     assert sum("-f" in name for name in half) > 25
     assert sum("-b" in name for name in half) >= 5
+
+
+async def test_the_clean_mark_is_gone_before_the_first_record_is_worked_on(broker: str) -> None:
+    # Else a process that dies at its first record would look as if it had been drained, again and again.
+    put(broker, task("ok-1"))
+    async with running(settings(broker)) as run:
+        await run.until(lambda: len(run.stage.done) == 1)
+    assert decode(1, committed(broker).metadata).clean
+    put(broker, task("ok-2"))
+    stage = ToyStage()
+    seen = []
+
+    def look(_: Any) -> None:
+        position = committed(broker)
+        seen.append((position.offset, decode(position.offset, position.metadata).clean))
+
+    stage.on_process = look
+    async with running(settings(broker, commit_interval_s=30), stage) as run:
+        await run.until(lambda: len(stage.done) == 1)
+    assert seen == [(1, False)]
+
+
+async def test_a_stage_that_cannot_start_because_something_is_away_tries_again(broker: str) -> None:
+    put(broker, task("ok-1"))
+
+    class Late(ToyStage):
+        tries = 0
+
+        async def start(self) -> None:
+            self.tries += 1
+            if self.tries == 1:
+                raise Unavailable("objects", "the store is away")
+
+    stage = Late()
+    async with running(settings(broker), stage) as run:
+        await run.until(lambda: stage.done == ["ok-1"])
+    assert stage.tries == 2
+
+
+async def test_a_stage_that_cannot_start_at_all_ends_the_runner(broker: str) -> None:
+    class Broken(ToyStage):
+        async def start(self) -> None:
+            raise DocfleetError(ErrorCode.model_unavailable, "no model")
+
+    stage = Broken()
+    with pytest.raises(DocfleetError, match="no model"):
+        await asyncio.wait_for(Runner(stage, settings(broker), Health()).run(), 20)
+    assert stage.stopped

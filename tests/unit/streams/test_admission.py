@@ -16,6 +16,7 @@ def partition(
     admission: Admission, topic: str = "docs.rec", number: int = 0, tracker: OffsetTracker | None = None
 ) -> Assignment:
     assignment = Assignment(topic, number, 1, tracker or OffsetTracker(0))
+    assignment.claimed = True
     admission.assign(assignment)
     return assignment
 
@@ -118,3 +119,13 @@ def test_bulk_leaves_a_place_and_the_first_lane_takes_it() -> None:
     assert len(admit(admission)) == 3
     offer(admission, first, 0)
     assert [item.assignment.lane for item in admit(admission)] == ["first"]
+
+
+def test_nothing_is_admitted_before_the_broker_knows_whose_the_partition_is() -> None:
+    admission = Admission(4, 10**9)
+    haunted = partition(admission, tracker=OffsetTracker(0, encode(0, Progress(in_flight=frozenset({1}), clean=False))))
+    haunted.claimed = False
+    offer(admission, haunted, 0, 1)
+    assert admit(admission) == []
+    haunted.claimed = True
+    assert [item.offset for item in admit(admission)] == [1]
