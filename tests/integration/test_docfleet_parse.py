@@ -135,7 +135,15 @@ def test_only_the_pages_that_are_wanted(tmp_path, mark):
 def test_ctrl_c_ends_everything_and_leaves_nothing(tmp_path, mark, after_s):
     _pdf(tmp_path / "long.pdf", 400)
     command = _command(tmp_path / "long.pdf", "-o", tmp_path / "out", "--ocr", "force")
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+    running = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell ignores SIGINT for what it starts in the background, and the tests may have been started so.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
         while len(_left(mark)) < 2:  # the command and its launcher
             assert running.poll() is None
             time.sleep(0.05)
@@ -144,6 +152,9 @@ def test_ctrl_c_ends_everything_and_leaves_nothing(tmp_path, mark, after_s):
         started = time.monotonic()
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=20)
+    finally:
+        running.kill()
+        running.wait()
     assert time.monotonic() - started < 5
     assert running.returncode == 130, errors
     assert _left(mark) == []
