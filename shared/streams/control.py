@@ -6,6 +6,7 @@ Assigned, without a group: every worker needs every command. Nothing is committe
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -22,6 +23,8 @@ from shared.streams.clients import reader_config
 log = structlog.get_logger()
 
 TOPIC = "docs.control"
+LOOK_S = 60.0
+"""Between two looks for partitions that were added."""
 REMEMBERED = 200_000
 """Commands kept in memory, newest first; a day's worth at two a second."""
 
@@ -66,12 +69,28 @@ class Control:
         self._thread.join(timeout_s)
 
     def _run(self) -> None:
+        while not self._ending:
+            try:
+                self._follow()
+            except KafkaException as error:
+                log.warning("docs.control is read again from its beginning", why=error.args[0].str())
+                time.sleep(1)
+
+    def _follow(self) -> None:
         consumer = Consumer(self._config)
         try:
-            unread = self._assign(consumer)
-            told = False
+            unread: set[int] = set()
+            assigned: set[int] = set()
+            told, looked = False, -LOOK_S
             while not self._ending:
-                if not unread and not told:
+                if time.monotonic() - looked >= (LOOK_S if assigned else 0.5):
+                    looked = time.monotonic()
+                    new = self._partitions(consumer) - assigned
+                    if new:
+                        consumer.incremental_assign([TopicPartition(TOPIC, p, OFFSET_BEGINNING) for p in new])
+                        assigned |= new
+                        unread |= new
+                if assigned and not unread and not told:
                     told = True
                     self._at_end()
                 message = consumer.poll(0.2)
@@ -82,22 +101,19 @@ class Control:
                     self._read(message)
                 elif error.code() == KafkaError._PARTITION_EOF:
                     unread.discard(message.partition())
+                elif error.fatal():
+                    raise KafkaException(error)
         finally:
             consumer.close()
 
-    def _assign(self, consumer: Any) -> set[int]:
-        """Take all partitions from their beginning; waits until the topic is there."""
-        while not self._ending:
-            try:
-                topic = consumer.list_topics(TOPIC, timeout=2).topics[TOPIC]
-            except KafkaException as error:
-                log.info("docs.control can't be read yet", why=error.args[0].str())
-            else:
-                if topic.error is None and topic.partitions:
-                    consumer.assign([TopicPartition(TOPIC, p, OFFSET_BEGINNING) for p in topic.partitions])
-                    return set(topic.partitions)
-            consumer.poll(0.5)
-        return set()
+    def _partitions(self, consumer: Any) -> set[int]:
+        """Partitions the topic has; none while it or the broker is not there."""
+        try:
+            topic = consumer.list_topics(TOPIC, timeout=2).topics[TOPIC]
+        except KafkaException as error:
+            log.info("docs.control can't be looked at", why=error.args[0].str())
+            return set()
+        return set(topic.partitions) if topic.error is None else set()
 
     def _read(self, message: Any) -> None:
         value = message.value()
