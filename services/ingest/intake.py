@@ -20,6 +20,15 @@ class Intake(msgspec.Struct, frozen=True, kw_only=True):
 
     submissions: list[DocumentSubmitted]
 
+    @property
+    def document_id(self) -> str | None:
+        """The id by which a cancel finds this record; none where the submitter gave none, or there are several documents."""
+        return self.submissions[0].document_id if len(self.submissions) == 1 else None
+
+    @property
+    def generation(self) -> int:
+        return self.submissions[0].generation if len(self.submissions) == 1 else 0
+
 
 class _Name(msgspec.Struct):
     name: str

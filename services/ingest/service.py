@@ -16,9 +16,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-from shared.documents.opener import Documents
-from shared.objects.open import open_store
-from shared.streams.stage import Delivery, Emit
 
 from services.ingest import intake
 from services.ingest.cache import cached_answer
@@ -35,9 +32,12 @@ from shared.contracts.records import (
     SourceInfo,
     SourceRef,
 )
+from shared.documents.opener import Documents
 from shared.documents.passwords import password_of
 from shared.objects import keys
+from shared.objects.open import open_store
 from shared.settings import Settings
+from shared.streams.stage import Delivery, Emit
 
 RESUBMIT_WAIT_S = 2.0
 """A submission that is not due yet (`not_before`) goes back to the topic after at most this long."""

@@ -2,9 +2,8 @@
 
 import sys
 
-from shared.streams.run import run
-
 from services.layout_worker.service import LayoutWorker
+from shared.streams.run import run
 
 if __name__ == "__main__":
     sys.exit(run(LayoutWorker))

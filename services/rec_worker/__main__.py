@@ -2,9 +2,8 @@
 
 import sys
 
-from shared.streams.run import run
-
 from services.rec_worker.service import RecWorker
+from shared.streams.run import run
 
 if __name__ == "__main__":
     sys.exit(run(RecWorker))

@@ -2,9 +2,8 @@
 
 import sys
 
-from shared.streams.run import run
-
 from services.vl_worker.service import VlWorker
+from shared.streams.run import run
 
 if __name__ == "__main__":
     sys.exit(run(VlWorker))

@@ -10,10 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 
-from shared.documents.opener import Documents
-from shared.objects.open import open_store
-from shared.streams.stage import Delivery, Emit
-
 from services.vl_worker.client import Answer, VlClient
 from services.vl_worker.grammars.html_table import parse_html_table
 from services.vl_worker.guards import fault_of
@@ -26,8 +22,11 @@ from shared.contracts.errors import DocfleetError, ErrorCode, Phase
 from shared.contracts.ids import task_id
 from shared.contracts.layout import PageLayout, Reading, RegionReading, TaskError
 from shared.contracts.records import PageFailed, RecTask, RegionsRead, VlTask
+from shared.documents.opener import Documents
 from shared.objects import keys
+from shared.objects.open import open_store
 from shared.settings import Settings
+from shared.streams.stage import Delivery, Emit
 
 PICTURE_BYTES = 50 * 2**20
 """Estimate of what one page picture costs while a region is cut from it."""

@@ -54,6 +54,14 @@ def test_deletions_and_test_events_are_no_submissions():
     assert read(b'{"Service":"Amazon S3","Event":"s3:TestEvent"}').submissions == []
 
 
+def test_a_cancel_finds_a_single_submission_by_its_id():
+    taken = read(b'{"source":{"bucket":"in","key":"a.pdf"},"document_id":"d","generation":2}')
+    assert (taken.document_id, taken.generation) == ("d", 2)
+    record = json.loads(notification("a"))
+    record["Records"] += json.loads(notification("b"))["Records"]
+    assert read(json.dumps(record).encode()).document_id is None
+
+
 def test_several_objects_in_one_notification():
     record = json.loads(notification("a"))
     record["Records"] += json.loads(notification("b"))["Records"]
