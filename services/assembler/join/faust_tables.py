@@ -14,13 +14,11 @@ Writes do not go through Faust's table interface, but through the join's outbox 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
 import faust
 import structlog
-from confluent_kafka import Consumer, TopicPartition
 from faust.stores import memory
 from faust.types import TP
 
@@ -30,8 +28,6 @@ from shared.contracts.codec import decode
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.ids import is_document_id
 from shared.contracts.records import DocumentParsed
-from shared.settings import Settings
-from shared.streams.clients import reader_config
 from shared.telemetry import metrics
 
 log = structlog.get_logger()
@@ -55,7 +51,9 @@ class JoinStore(memory.Store, Generic[V]):  # type: ignore[misc]
         self.read: Callable[[bytes | None, bytes, float], V] = _unread
         self.starts: Callable[[set[int]], dict[int, int]] = lambda _: {}
         self.bury: Bury | None = None
+        self.moved: Callable[[set[TP], set[TP]], None] = lambda revoked, new: None
         self.applied = 0
+        self._owned: set[int] | None = None
         self._offsets: dict[TP, int] = {}
 
     # --- what the join does -------------------------------------------------------------------------------------------
@@ -73,13 +71,18 @@ class JoinStore(memory.Store, Generic[V]):  # type: ignore[misc]
     # --- what Faust does ----------------------------------------------------------------------------------------------
 
     def persisted_offset(self, tp: TP) -> int | None:
-        """The last offset of a changelog partition that is in the rows, or does not need to be."""
-        return self._offsets.get(tp)
+        """The last offset of a changelog partition that is in the rows, or does not need to be.
+
+        Never none: Faust would go on from an offset that it remembers from an earlier assignment, whose rows are gone.
+        """
+        return self._offsets.get(tp, -1)
 
     def apply_changelog_batch(self, batch: Iterable[Any], to_key: Any, to_value: Any) -> None:
         """Take records of the changelog; never raises for what is in them."""
         for event in batch:
             message = event.message
+            if self._owned is not None and message.partition not in self._owned:
+                continue  # was on its way when the partition went
             self.applied += 1
             rows = self.partition(message.partition)
             # Tables are ordered by time of writing (see `evict`), so a row that is written again goes to the end.
@@ -101,6 +104,8 @@ class JoinStore(memory.Store, Generic[V]):  # type: ignore[misc]
     ) -> None:
         """Forget what is not ours any more, and find out where recovery of what is new begins."""
         topic = self.table.changelog_topic.get_topic_name()
+        self._owned = {tp.partition for tp in assigned if tp.topic == topic}
+        self.moved(revoked, newly_assigned)
         for tp in (*revoked, *newly_assigned):
             if tp.topic == topic:
                 self.rows.pop(tp.partition, None)
@@ -189,20 +194,3 @@ def record_of(message: Any) -> Record:
         message.value,
         list(head.items()) if isinstance(head, dict) else list(head),
     )
-
-
-def offsets_since(settings: Settings, topic: str, seconds: float, partitions: set[int]) -> dict[int, int]:
-    """For each partition the offset before the first record younger than `seconds`: recovery reads what comes after it."""
-    consumer: Any = Consumer(reader_config(settings, "join-start"))
-    try:
-        at = int((time.time() - seconds) * 1000)
-        found = consumer.offsets_for_times([TopicPartition(topic, number, at) for number in partitions], timeout=30)
-        starts = {}
-        for place in found:
-            first = place.offset
-            if first < 0:  # nothing is younger: begin at the end
-                first = consumer.get_watermark_offsets(TopicPartition(topic, place.partition), timeout=30)[1]
-            starts[place.partition] = first - 1
-        return starts
-    finally:
-        consumer.close()

@@ -1,12 +1,13 @@
 """Everything the join appends, through one idempotent producer, in the order it was asked for.
 
 `append` returns at once; the broker's acknowledgement comes later, on whichever thread polls. A record that the broker refuses or
-does not acknowledge sets `failure`: the driver must end the process before it commits, because events are only handled again
-when their offsets were not committed.
+does not acknowledge sets `failure`, and stays outstanding for ever: the driver must end the process before it commits, because events
+are only handled again when their offsets were not committed.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -37,6 +38,9 @@ class Outbox:
         self.producer: Any = Producer(producer_config(settings))
         self.failure: str | None = None
         self._failed = failed
+        self._lock = threading.Lock()
+        self._sequence = 0
+        self._outstanding: dict[int, None] = {}  # in order of appending
 
     def emit(self, emit: Emit, trace: TraceParent, acknowledged: Callable[[int], None] | None = None) -> None:
         """Append a record of ours, to the bulk twin of its topic where it says so."""
@@ -56,10 +60,17 @@ class Outbox:
     ) -> None:
         """Append bytes. `acknowledged` is called with the offset, on the thread that polls."""
 
+        with self._lock:
+            sequence = self._sequence
+            self._sequence += 1
+            self._outstanding[sequence] = None
+
         def reported(error: KafkaError | None, message: Any) -> None:
             if error is not None:
                 self._fail(f"{topic}: {error.str()}")
             else:
+                with self._lock:
+                    del self._outstanding[sequence]
                 metrics.PRODUCED.labels(topic=topic).inc()
                 if acknowledged is not None:
                     acknowledged(message.offset())
@@ -109,7 +120,17 @@ class Outbox:
 
     def pending(self) -> int:
         """Records without an acknowledgement."""
-        return len(self.producer)
+        return len(self._outstanding)
+
+    def position(self) -> int:
+        """Records appended so far; see `settled`."""
+        return self._sequence
+
+    def settled(self, position: int) -> bool:
+        """Whether the first `position` records are acknowledged. What is appended after them does not matter, so that a commit
+        never waits for a lull."""
+        with self._lock:
+            return next(iter(self._outstanding), position) >= position
 
     def poll(self, timeout_s: float) -> None:
         """Serve acknowledgements that have come."""
