@@ -40,10 +40,11 @@ def replace(fleet: Fleet, service: Service) -> Service:
     return fleet.start(service.part)
 
 
-def test_killed_workers_lose_nothing_double_nothing_and_change_no_text(tmp_path, kafka, s3):
+def test_killed_workers_lose_nothing_double_nothing_and_change_no_text(tmp_path, fresh_kafka, s3):
+    run = f"{time.time_ns():x}"  # the store may hold what an earlier run left
     make = samples()
     with Fleet(
-        tmp_path, kafka.bootstrap, s3.endpoint, s3.access_key.get_secret_value(), s3.secret_key.get_secret_value()
+        tmp_path, fresh_kafka.bootstrap, s3.endpoint, s3.access_key.get_secret_value(), s3.secret_key.get_secret_value()
     ) as fleet:
         running = fleet.start_all()
         second = fleet.start("rec_worker")
@@ -54,13 +55,13 @@ def test_killed_workers_lose_nothing_double_nothing_and_change_no_text(tmp_path,
             fleet.upload(path)
 
         for number in range(DOCUMENTS):
-            fleet.submit(f"faulty-{number:02d}", f"{number:02d}.pdf", tenant="faulty")
+            fleet.submit(f"faulty-{run}-{number:02d}", f"{number:02d}.pdf", tenant=f"faulty-{run}")
         victims = [running["rec_worker"], running["join"], running["compose"]]
         for _ in range(2):
             time.sleep(6)
             victims = [replace(fleet, victim) for victim in victims]
         faulty = fleet.parsed(DOCUMENTS, seconds=300)
-        assert sorted(faulty) == [f"faulty-{n:02d}" for n in range(DOCUMENTS)]
+        assert sorted(faulty) == [f"faulty-{run}-{n:02d}" for n in range(DOCUMENTS)]
         assert {document: len(records) for document, records in faulty.items() if len(records) != 1} == {}
         assert {records[0]["status"] for records in faulty.values()} == {"success"}
         assert {records[0]["cached"] for records in faulty.values()} == {False}
@@ -73,12 +74,12 @@ def test_killed_workers_lose_nothing_double_nothing_and_change_no_text(tmp_path,
         assert sum(shares) == 24, "12 of docs.rec and 12 of its bulk twin"
 
         for number in range(DOCUMENTS):
-            fleet.submit(f"calm-{number:02d}", f"{number:02d}.pdf", tenant="calm")
+            fleet.submit(f"calm-{run}-{number:02d}", f"{number:02d}.pdf", tenant=f"calm-{run}")
         calm = fleet.parsed(2 * DOCUMENTS, seconds=300)
         for number in range(DOCUMENTS):
-            assert texts(fleet, calm[f"calm-{number:02d}"][0]) == texts(fleet, faulty[f"faulty-{number:02d}"][0]), (
-                number
-            )
+            assert texts(fleet, calm[f"calm-{run}-{number:02d}"][0]) == texts(
+                fleet, faulty[f"faulty-{run}-{number:02d}"][0]
+            ), number
 
 
 def _partitions(service: Service) -> int:
