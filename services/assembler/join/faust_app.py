@@ -20,12 +20,9 @@ import asyncio
 import contextlib
 import functools
 import os
-import ssl
 import sys
-import tempfile
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import faust
@@ -33,12 +30,13 @@ import structlog
 from aiokafka.errors import IllegalStateError
 from aiokafka.partitioner import murmur2
 from confluent_kafka import KafkaException
-from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
 from services.assembler.join.driver import Driver, Record
 from services.assembler.join.events import CONTROL, OPEN, PARSED, SOURCES, read_event
+from services.assembler.join.faust_client import JoinConsumer, OutboxProducer, make_app
 from services.assembler.join.faust_tables import (
+    FaustTables,
     JoinStore,
     JoinTable,
     TimedMark,
@@ -47,15 +45,13 @@ from services.assembler.join.faust_tables import (
     read_open,
     record_of,
 )
-from services.assembler.join.memory import Document, Mark, Page, Write, encode_state, mark_of, open_key
+from services.assembler.join.memory import Document, Page
 from services.assembler.join.offsets import CannotStart, checked_partitions, committed, offsets_since
 from services.assembler.join.outbox import Outbox
 from services.assembler.join.positions import Positions
 from services.assembler.join.watchdog import Watchdog
 from shared.contracts.errors import DocfleetError
-from shared.contracts.records import DocumentParsed
-from shared.settings import GROUPS, Settings
-from shared.streams.headers import Headers
+from shared.settings import Settings
 from shared.telemetry import metrics
 from shared.telemetry.health import Health
 
@@ -63,110 +59,14 @@ log = structlog.get_logger()
 
 TICK_S = 0.25
 """How often the timers are asked."""
+STILL_S = 5.0
+"""A partition that has events and brings none for so long is read again from where it stands."""
 EVICT_S = 60.0
 """How often old marks are forgotten."""
 MAX_PENDING = 20_000
 """Appends without an acknowledgement, beyond which no event is taken."""
 UNDELIVERED = 4
 """Exit code after a failed append."""
-
-
-class FaustTables:
-    """The tables during one event: those of its partition."""
-
-    def __init__(self, outbox: Outbox, parsed: JoinStore[TimedMark], opened: JoinStore[Document | Page]) -> None:
-        self.driver: Driver | None = None
-        self._outbox = outbox
-        self._parsed = parsed
-        self._opened = opened
-        self._partition = -1
-        self._at = 0.0
-
-    def turn_to(self, partition: int, at: float) -> None:
-        """The partition of the event that comes now, and its timestamp."""
-        self._partition = partition
-        self._at = at
-
-    def mark(self, document_id: str) -> Mark | None:
-        return self._parsed.partition(self._partition).get(document_id.encode())
-
-    def document(self, document_id: str) -> Document | None:
-        found = self._opened.partition(self._partition).get(open_key(document_id))
-        return found if isinstance(found, Document) else None
-
-    def page(self, document_id: str, page_no: int) -> Page | None:
-        found = self._opened.partition(self._partition).get(open_key(document_id, page_no))
-        return found if isinstance(found, Page) else None
-
-    def write(self, write: Write) -> None:
-        partition, rows = self._partition, self._opened.partition(self._partition)
-        value = None if write.value is None else encode_state(write.value)
-        if write.value is None:
-            rows.pop(write.key, None)
-        else:
-            rows[write.key] = write.value
-
-        def acknowledged(offset: int) -> None:
-            self._opened.appended(partition, offset)
-
-        self._outbox.append(OPEN, write.key, value, [], partition=partition, acknowledged=acknowledged)
-
-    def end(self, parsed: DocumentParsed, value: bytes, head: Headers) -> None:
-        partition, key = self._partition, parsed.document_id.encode()
-        mark = mark_of(parsed)
-        rows = self._parsed.partition(partition)
-        rows.pop(key, None)
-        rows[key] = TimedMark(mark.generation, mark.status, self._at)
-
-        def acknowledged(offset: int) -> None:
-            self._parsed.appended(partition, offset)
-            if self.driver is not None:
-                self.driver.acknowledged(parsed.document_id, parsed.generation)
-
-        self._outbox.append(PARSED, key, value, head, partition=partition, acknowledged=acknowledged)
-
-
-class OutboxProducer(driver.Producer):  # type: ignore[misc]
-    """Faust's producer, with nothing of its own to produce: it flushes the outbox, and refuses all else."""
-
-    outbox: Outbox
-
-    async def on_start(self) -> None:
-        """The outbox is up already."""
-
-    async def on_stop(self) -> None:
-        await self.flush()
-
-    async def flush(self) -> None:
-        """Wait until the broker has everything that was appended so far. Faust commits, and recovers, only after this."""
-        position = self.outbox.position()
-        while not self.outbox.settled(position):
-            await asyncio.sleep(0.002)
-
-    async def send(self, topic: str, *arguments: Any, **options: Any) -> Any:
-        raise NotImplementedError(f"the join appends through its outbox; Faust wanted to send to {topic}")
-
-    send_and_wait = send
-
-    def send_soon(self, fut: Any) -> None:
-        raise NotImplementedError("the join appends through its outbox")
-
-    def supports_headers(self) -> bool:
-        return True
-
-
-class JoinConsumer(driver.Consumer):  # type: ignore[misc]
-    """Faust's consumer, committing by the join's own account."""
-
-    def __init__(self, *arguments: Any, positions: Positions, **options: Any) -> None:
-        self._positions = positions
-        super().__init__(*arguments, **options)
-
-    def _new_offset(self, tp: TP) -> int | None:
-        self._acked[tp].clear()
-        self._acked_index[tp].clear()
-        self._gap.pop(tp, None)
-        return self._positions.next((tp.topic, tp.partition))
 
 
 class FaustJoin:
@@ -177,7 +77,7 @@ class FaustJoin:
         self._health = health
         self._partitions = checked_partitions(settings)
         self._outbox = Outbox(settings, failed=_end)
-        self.app = _app(settings, self._partitions)
+        self.app = make_app(settings, self._partitions)
         self._positions = Positions()
         self.app.transport.Consumer = functools.partial(JoinConsumer, positions=self._positions)
         producer = OutboxProducer(self.app.transport, loop=None, beacon=self.app.beacon)
@@ -282,16 +182,30 @@ class FaustJoin:
         return (int(murmur2(event.document_id.encode())) & 0x7FFFFFFF) % self._partitions
 
     async def _tick(self) -> None:
-        evicted = time.monotonic()
+        evicted = looked = time.monotonic()
         while not self.app.should_stop:
             self._watchdog.beat()
             self._health.beat("join")
             if not self.app.rebalancing:
                 self._driver.tick(time.time())
+            if time.monotonic() - looked > STILL_S:
+                looked = time.monotonic()
+                await self._read_again()
             if time.monotonic() - evicted > EVICT_S:
                 evicted = time.monotonic()
                 self._evict()
             await asyncio.sleep(TICK_S)
+
+    async def _read_again(self) -> None:
+        """Events may be fetched and dropped while partitions move; Faust then seeks back, but not to a committed offset of 0."""
+        consumer = self.app.consumer
+        if self.app.rebalancing:
+            return
+        with contextlib.suppress(IllegalStateError, AssertionError):  # a partition is going this very moment
+            ends = {place: consumer.highwater(TP(*place)) or 0 for place in self._owned()}
+            for place, offset in self._positions.still(ends).items():
+                log.info("no events come, reading again", place=place, offset=offset, end=ends[place])
+                await consumer.seek_wait({TP(*place): offset})
 
     def _evict(self) -> None:
         parsed, opened = self._stores
@@ -355,49 +269,6 @@ def _end(why: str) -> None:
     log.critical("ended by an error", why=why)
     sys.stderr.flush()
     os._exit(UNDELIVERED)
-
-
-def _app(settings: Settings, partitions: int) -> faust.App:
-    kafka = settings.kafka
-    session_s = kafka.session_timeout_ms / 1000
-    app = faust.App(
-        GROUPS["join"],
-        broker=[f"kafka://{server.strip()}" for server in kafka.bootstrap_servers.split(",")],
-        broker_credentials=_credentials(settings),
-        processing_guarantee="at_least_once",
-        store="memory://",
-        # Faust makes this folder and, with tables in memory, puts nothing in it; so one serves every process.
-        datadir=str(settings.join.data or Path(tempfile.gettempdir()) / f"docfleet-join-{os.getuid()}"),
-        autodiscover=False,
-        web_enabled=False,
-        topic_allow_declare=False,
-        topic_disable_leader=True,
-        topic_partitions=partitions,
-        table_standby_replicas=0,
-        consumer_auto_offset_reset="earliest",
-        consumer_group_instance_id=kafka.group_instance_id,
-        broker_session_timeout=session_s,
-        broker_heartbeat_interval=max(0.3, session_s / 3),
-        broker_commit_interval=settings.stage("join").commit_interval_s,
-    )
-    if app.conf.processing_guarantee.value != "at_least_once":
-        raise CannotStart("Faust's processing guarantee must be at_least_once; unset PROCESSING_GUARANTEE")
-    return app
-
-
-def _credentials(settings: Settings) -> Any:
-    kafka = settings.kafka
-    if kafka.security_protocol == "PLAINTEXT":
-        return None
-    context = ssl.create_default_context(cafile=kafka.ssl_ca_location) if "SSL" in kafka.security_protocol else None
-    if kafka.security_protocol == "SSL":
-        return faust.SSLCredentials(context)
-    return faust.SASLCredentials(
-        username=kafka.sasl_username,
-        password=kafka.sasl_password.get_secret_value() if kafka.sasl_password else None,
-        mechanism=kafka.sasl_mechanism or "PLAIN",
-        ssl_context=context,
-    )
 
 
 def run(settings: Settings, health: Health) -> int:

@@ -22,12 +22,15 @@ import structlog
 from faust.stores import memory
 from faust.types import TP
 
-from services.assembler.join.driver import Record
-from services.assembler.join.memory import Document, Mark, Page, decode_state, mark_of
+from services.assembler.join.driver import Driver, Record
+from services.assembler.join.events import OPEN, PARSED
+from services.assembler.join.memory import Document, Mark, Page, Write, decode_state, encode_state, mark_of, open_key
+from services.assembler.join.outbox import Outbox
 from shared.contracts.codec import decode
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.ids import is_document_id
 from shared.contracts.records import DocumentParsed
+from shared.streams.headers import Headers
 from shared.telemetry import metrics
 
 log = structlog.get_logger()
@@ -194,3 +197,58 @@ def record_of(message: Any) -> Record:
         message.value,
         list(head.items()) if isinstance(head, dict) else list(head),
     )
+
+
+class FaustTables:
+    """The tables during one event: those of its partition."""
+
+    def __init__(self, outbox: Outbox, parsed: JoinStore[TimedMark], opened: JoinStore[Document | Page]) -> None:
+        self.driver: Driver | None = None
+        self._outbox = outbox
+        self._parsed = parsed
+        self._opened = opened
+        self._partition = -1
+        self._at = 0.0
+
+    def turn_to(self, partition: int, at: float) -> None:
+        """The partition of the event that comes now, and its timestamp."""
+        self._partition = partition
+        self._at = at
+
+    def mark(self, document_id: str) -> Mark | None:
+        return self._parsed.partition(self._partition).get(document_id.encode())
+
+    def document(self, document_id: str) -> Document | None:
+        found = self._opened.partition(self._partition).get(open_key(document_id))
+        return found if isinstance(found, Document) else None
+
+    def page(self, document_id: str, page_no: int) -> Page | None:
+        found = self._opened.partition(self._partition).get(open_key(document_id, page_no))
+        return found if isinstance(found, Page) else None
+
+    def write(self, write: Write) -> None:
+        partition, rows = self._partition, self._opened.partition(self._partition)
+        value = None if write.value is None else encode_state(write.value)
+        if write.value is None:
+            rows.pop(write.key, None)
+        else:
+            rows[write.key] = write.value
+
+        def acknowledged(offset: int) -> None:
+            self._opened.appended(partition, offset)
+
+        self._outbox.append(OPEN, write.key, value, [], partition=partition, acknowledged=acknowledged)
+
+    def end(self, parsed: DocumentParsed, value: bytes, head: Headers) -> None:
+        partition, key = self._partition, parsed.document_id.encode()
+        mark = mark_of(parsed)
+        rows = self._parsed.partition(partition)
+        rows.pop(key, None)
+        rows[key] = TimedMark(mark.generation, mark.status, self._at)
+
+        def acknowledged(offset: int) -> None:
+            self._parsed.appended(partition, offset)
+            if self.driver is not None:
+                self.driver.acknowledged(parsed.document_id, parsed.generation)
+
+        self._outbox.append(PARSED, key, value, head, partition=partition, acknowledged=acknowledged)

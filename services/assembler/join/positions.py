@@ -24,6 +24,7 @@ class Positions:
     def __init__(self) -> None:
         self._next: dict[Place, int] = {}
         self._sought: dict[Place, tuple[int, int]] = {}
+        self._seen: dict[Place, int] = {}
 
     def begin(self, place: Place, offset: int) -> None:
         """A partition came; its group's committed offset."""
@@ -59,6 +60,16 @@ class Positions:
             if times <= SEEKS:
                 return "seek"
         return "handle"
+
+    def still(self, ends: dict[Place, int]) -> dict[Place, int]:
+        """Partitions that have events (`ends`: offset after the last one) and did not move since the last call; where to read on."""
+        still = {
+            place: offset
+            for place, offset in self._next.items()
+            if offset < ends.get(place, 0) and self._seen.get(place) == offset
+        }
+        self._seen = dict(self._next)
+        return still
 
     def handled(self, place: Place, offset: int) -> None:
         """The event is done."""

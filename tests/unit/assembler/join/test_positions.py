@@ -51,3 +51,13 @@ def test_a_partition_that_goes_is_forgotten() -> None:
     assert positions.next(PLACE) is None
     assert positions.judge(PLACE, 5) == "skip"
     assert positions.places() == set()
+
+
+def test_a_partition_is_still_when_it_has_events_and_does_not_move() -> None:
+    positions = Positions()
+    positions.begin(PLACE, 5)
+    assert positions.still({PLACE: 9}) == {}, "the first look"
+    assert positions.still({PLACE: 5}) == {}, "it has no events"
+    assert positions.still({PLACE: 9}) == {PLACE: 5}
+    positions.handled(PLACE, 5)
+    assert positions.still({PLACE: 9}) == {}
