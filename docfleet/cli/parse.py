@@ -113,6 +113,8 @@ def parse(
     from docfleet.processes import Processes
 
     counts = replicas_of(replicas)
+    if counts.get("join", 1) != 1 or 0 in counts.values():
+        raise typer.BadParameter("parse needs every service once at least, and exactly one join")
     found = given.find(paths)
     if not found.inputs:
         raise fail("no document in there; folders are searched for " + " ".join(sorted(given.SUFFIXES)))

@@ -70,6 +70,14 @@ def test_replicas_are_read_and_checked():
             replicas_of([bad])
 
 
+@pytest.mark.parametrize("replicas", ["join=2", "join=0", "rec_worker=0"])
+def test_parse_refuses_a_fleet_that_could_not_end(tmp_path, replicas):
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-")
+    result = runner.invoke(app, ["parse", str(tmp_path / "a.pdf"), "--replicas", replicas])
+    assert result.exit_code == 2
+    assert "exactly one join" in " ".join(result.output.split())
+
+
 def test_settings_show_values_and_mask_secrets(monkeypatch):
     monkeypatch.setenv("DOCFLEET_OBJECTS__SECRET_KEY", "hush-hush")
     monkeypatch.setenv("DOCFLEET_STAGES__REC_WORKER__MAX_IN_FLIGHT", "5")
