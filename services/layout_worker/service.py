@@ -22,8 +22,8 @@ from services.layout_worker.sources import Sources
 from shared.children.child import Child
 from shared.contracts.codec import decode, encode, sha256
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
-from shared.contracts.layout import Inspection, PageLayout, TaskError
-from shared.contracts.records import PageFailed, PageLaidOut, PageTask, RecTask
+from shared.contracts.layout import Inspection, PageLayout
+from shared.contracts.records import PageLaidOut, PageTask, RecTask
 from shared.documents.opener import Documents
 from shared.documents.page import OpenedPage, Pictures
 from shared.documents.passwords import password_of
@@ -31,6 +31,7 @@ from shared.engines.processor import cores
 from shared.objects import keys
 from shared.objects.open import open_store
 from shared.settings import Settings, for_engine_child
+from shared.streams.failure import page_failed
 from shared.streams.stage import Delivery, Emit
 
 PAGE_BYTES = 32 * 2**20
@@ -95,17 +96,8 @@ class LayoutWorker:
     async def failed(self, delivery: Delivery[PageTask], error: DocfleetError) -> list[Emit]:
         """Store why the page has no layout and say so."""
         task = delivery.record
-        info = error.info(Phase.layout, task.page_no)
-        key = keys.task_error(task.document_id, task.generation, task.page_no, task.task_id)
-        stored = await self._store.put_once(self._bucket, key, encode(TaskError(task_id=task.task_id, error=info)))
-        event = PageFailed(
-            document_id=task.document_id,
-            generation=task.generation,
-            pages=[task.page_no],
-            task_id=task.task_id,
-            error=decode(stored, TaskError).error,
-        )
-        return [Emit("docs.results", task.document_id, event)]
+        failure = await page_failed(self._store, self._bucket, task, [task.page_no], task.task_id, error, self.phase)
+        return [failure]
 
     async def _inspection(self, task: PageTask) -> Inspection:
         name = (task.document_id, task.generation)

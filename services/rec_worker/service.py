@@ -17,13 +17,14 @@ from shared.children.block import Block
 from shared.children.child import Child
 from shared.contracts.codec import decode, encode, sha256
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
-from shared.contracts.layout import PageLayout, Reading, Region, TaskError
-from shared.contracts.records import PageFailed, RecTask, RegionsRead
+from shared.contracts.layout import PageLayout, Reading, Region
+from shared.contracts.records import RecTask, RegionsRead
 from shared.documents.opener import Documents
 from shared.engines.processor import cores
 from shared.objects import keys
 from shared.objects.open import open_store
 from shared.settings import Settings, for_engine_child
+from shared.streams.failure import page_failed
 from shared.streams.stage import Delivery, Emit
 
 PAGE_INCHES = (8.27, 11.69)
@@ -84,17 +85,7 @@ class RecWorker:
         place = (task.document_id, task.generation, task.page_no, _answered(task))
         if await self._store.exists(self._bucket, keys.reading(*place)):
             return [_announcement(task)]
-        info = error.info(self.phase, task.page_no)
-        record = TaskError(task_id=_answered(task), error=info)
-        stored = await self._store.put_once(self._bucket, keys.task_error(*place), encode(record))
-        event = PageFailed(
-            document_id=task.document_id,
-            generation=task.generation,
-            pages=[task.page_no],
-            task_id=_answered(task),
-            error=decode(stored, TaskError).error,
-        )
-        return [Emit("docs.results", task.document_id, event)]
+        return [await page_failed(self._store, self._bucket, task, [task.page_no], _answered(task), error, self.phase)]
 
     async def _read(self, task: RecTask) -> Reading:
         started = time.monotonic()

@@ -20,12 +20,13 @@ from shared.contracts.codec import decode, encode
 from shared.contracts.document import ModelRef, Table
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
 from shared.contracts.ids import task_id
-from shared.contracts.layout import PageLayout, Reading, RegionReading, TaskError
-from shared.contracts.records import PageFailed, RecTask, RegionsRead, VlTask
+from shared.contracts.layout import PageLayout, Reading, RegionReading
+from shared.contracts.records import RecTask, RegionsRead, VlTask
 from shared.documents.opener import Documents
 from shared.objects import keys
 from shared.objects.open import open_store
 from shared.settings import Settings
+from shared.streams.failure import page_failed
 from shared.streams.stage import Delivery, Emit
 
 PICTURE_BYTES = 50 * 2**20
@@ -84,18 +85,7 @@ class VlWorker:
     async def failed(self, delivery: Delivery[VlTask], error: DocfleetError) -> list[Emit]:
         """Store why the task has no answer and say so."""
         task = delivery.record
-        info = error.info(Phase.vl, task.pages[0])
-        for page_no in task.pages:
-            key = keys.task_error(task.document_id, task.generation, page_no, task.task_id)
-            await self._store.put_once(self._bucket, key, encode(TaskError(task_id=task.task_id, error=info)))
-        event = PageFailed(
-            document_id=task.document_id,
-            generation=task.generation,
-            pages=task.pages,
-            task_id=task.task_id,
-            error=info,
-        )
-        return [Emit("docs.results", task.document_id, event)]
+        return [await page_failed(self._store, self._bucket, task, task.pages, task.task_id, error, self.phase)]
 
     async def _read(self, task: VlTask, page_no: int) -> Reading:
         started = time.monotonic()

@@ -19,7 +19,7 @@ from shared.children.block import Block
 from shared.children.child import Child
 from shared.contracts.codec import decode, encode, sha256
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
-from shared.contracts.layout import CacheEntry, DoneMark, Inspection, TaskError
+from shared.contracts.layout import CacheEntry, DoneMark, Inspection
 from shared.contracts.records import (
     CloseDocument,
     ComposeDocument,
@@ -28,7 +28,6 @@ from shared.contracts.records import (
     DocumentFailed,
     ObjectRef,
     PageComposed,
-    PageFailed,
     PageStatus,
     decode_compose,
 )
@@ -38,6 +37,7 @@ from shared.contracts.records import (
 from shared.objects import keys
 from shared.objects.open import open_store
 from shared.settings import Settings
+from shared.streams.failure import page_failed
 from shared.streams.stage import Delivery, Emit
 
 RESULTS = "docs.results"
@@ -112,18 +112,10 @@ class Compose:
         """`PageFailed`, its error stored for the document, or `DocumentFailed`. Closing has no failure record."""
         record = delivery.record
         if isinstance(record, ComposePage):
-            info = error.info(self.phase, record.page_no)
-            key = keys.task_error(record.document_id, record.generation, record.page_no, record.task_id)
-            stored = encode(TaskError(task_id=record.task_id, error=info))
-            stored = await self._store.put_once(self._bucket, key, stored)
-            page_failed = PageFailed(
-                document_id=record.document_id,
-                generation=record.generation,
-                pages=[record.page_no],
-                task_id=record.task_id,
-                error=decode(stored, TaskError).error,
+            failure = await page_failed(
+                self._store, self._bucket, record, [record.page_no], record.task_id, error, self.phase
             )
-            return [Emit(RESULTS, record.document_id, page_failed)]
+            return [failure]
         if isinstance(record, ComposeDocument):
             document_failed = DocumentFailed(
                 document_id=record.document_id,
