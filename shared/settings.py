@@ -92,9 +92,6 @@ class Stage(_Group):
         20.0, ge=0, description="Seconds to finish what is in flight at SIGTERM or when partitions are revoked."
     )
     commit_interval_s: float = Field(0.5, gt=0, le=60, description="Seconds between commits.")
-    retries: int = Field(
-        3, ge=0, le=20, description="Attempts at a transient fault before it becomes the record's error."
-    )
     call_timeout_s: float = Field(
         120.0, gt=0, description="Seconds a child process may take over one call before it is killed as stalled."
     )
