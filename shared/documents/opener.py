@@ -35,6 +35,11 @@ class Documents:
             call_timeout_s=limits.page_timeout_s,
         )
 
+    @property
+    def pid(self) -> int | None:
+        """Process id of the child that runs now."""
+        return self._child.pid
+
     async def start(self) -> None:
         """Spawn the child; not needed before the first call."""
         await self._child.start()

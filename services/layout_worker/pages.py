@@ -1,0 +1,137 @@
+"""One page from its file to its layout, by two children: the document child opens it, the engine child looks at it.
+
+Knows no store and no Kafka: the stage (`service`) and whoever wants the layout of a page by itself (`alone`) work alike.
+Every call is awaited, so while one page is in the engine child, the next is opened in the document child.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from services.layout_worker.found import Lines, LinesRequest, Look, LookRequest
+from services.layout_worker.page import Plan, assemble, plan
+from services.layout_worker.steps import Steps
+from shared.children.child import Child
+from shared.contracts.layout import Inspection, PageLayout
+from shared.documents.opener import Documents
+from shared.documents.page import OpenedPage, Pictures
+from shared.documents.passwords import password_of
+from shared.engines.processor import cores
+from shared.settings import Settings, for_engine_child
+
+PROGRAM = "services.layout_worker.program:create"
+
+How = Literal["none", "auto", "always"]
+
+
+class LaidOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A page's layout, and the JPEG to be stored under `layout.picture_key` where that names one."""
+
+    layout: PageLayout
+    jpeg: bytes | None = None
+
+
+class Pages:
+    """The two children. `start` before use, `close` after."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.documents = Documents(settings.limits)
+        self.engine = Child(
+            PROGRAM,
+            for_engine_child(settings),
+            name="layout-engine",
+            recycle_bytes=settings.engines.recycle_bytes,
+            call_timeout_s=settings.stage("layout_worker").call_timeout_s,
+            threads=settings.engines.streams or cores(),
+        )
+
+    async def start(self) -> None:
+        """Spawn both children and load the networks. Raises what `Child.start` raises."""
+        await self.documents.start()
+        await self.engine.start()
+
+    async def close(self) -> None:
+        """End both."""
+        await self.engine.close()
+        await self.documents.close()
+
+    async def lay_out(self, path: Path, page_no: int, inspection: Inspection, steps: Steps | None = None) -> LaidOut:
+        """The layout of page `page_no` (1-based) of the file. Raises what opening a page raises, `ChildDied`, `ChildStalled`."""
+        step = (steps or Steps()).step
+        with contextlib.ExitStack() as held:
+            with step("open"):
+                opened, shown = await self._open(path, page_no, inspection, _how(inspection), layout_picture=True)
+            held.enter_context(shown)
+            with step("look"):
+                look, scale = await self._look(opened, shown, layout=inspection.options.layout != "fast")
+            with step("plan"):
+                planned = await asyncio.to_thread(plan, opened, look, scale, inspection, page_no, self._settings)
+            if planned.picture and shown.full is None:
+                with step("open again"):
+                    _, shown = await self._open(path, page_no, inspection, "always", layout_picture=False)
+                held.enter_context(shown)
+            with step("lines"):
+                lines = await self._lines(opened, planned, shown)
+            size = (shown.full[0].width, shown.full[0].height) if shown.full is not None else None
+            models = [*look.models, *lines.models]
+            with step("assemble"):
+                layout = await asyncio.to_thread(
+                    assemble, opened, planned, lines.lines, size, models, inspection, page_no, self._settings
+                )
+            stored = layout.picture_key is not None and shown.jpeg is not None
+            return LaidOut(layout=layout, jpeg=shown.jpeg[1].tobytes() if stored and shown.jpeg else None)
+
+    async def _open(
+        self, path: Path, page_no: int, inspection: Inspection, picture: How, *, layout_picture: bool
+    ) -> tuple[OpenedPage, Pictures]:
+        return await self.documents.open_page(
+            path,
+            inspection.source.mime_type or "",
+            page_no,
+            password=password_of(self._settings, inspection.options.password_ref),
+            picture=picture,
+            layout_picture=layout_picture,
+            dpi=self._settings.layout.dpi,
+        )
+
+    async def _look(self, opened: OpenedPage, shown: Pictures, *, layout: bool) -> tuple[Look, tuple[float, float]]:
+        """What the engine child sees at a glance, and pixels per page unit of the picture it was shown.
+
+        The full picture where there is one: the network wants another shape than the page's, and what is resampled twice it reads
+        worse (a scanned page of two columns: 12 sure boxes of the full picture, 2 of the small one).
+        """
+        picture = shown.full or shown.small
+        if picture is None or opened.blank:
+            return Look(boxes=[], seals=[], ink=0.0), (1.0, 1.0)
+        size, pixels = picture
+        request = LookRequest(width=size.width, height=size.height, layout=layout)
+        look, _ = await self.engine.call("look", request, [pixels], returns=Look)
+        return look, (size.width / opened.width, size.height / opened.height)
+
+    async def _lines(self, opened: OpenedPage, planned: Plan, shown: Pictures) -> Lines:
+        """Text lines of the full picture, where any are wanted."""
+        if planned.search != "lines" or shown.full is None:
+            return Lines(lines=[])
+        size, pixels = shown.full
+        scale = (size.width / opened.width, size.height / opened.height)
+        request = LinesRequest(
+            width=size.width,
+            height=size.height,
+            seals=[[s[0] * scale[0], s[1] * scale[1], s[2] * scale[0], s[3] * scale[1]] for s in planned.seals],
+        )
+        lines, _ = await self.engine.call("lines", request, [pixels], returns=Lines)
+        return lines
+
+
+def _how(inspection: Inspection) -> How:
+    """Whether the page's picture is made at once."""
+    options = inspection.options
+    if options.pictures or options.ocr == "force":
+        return "always"
+    return "none" if options.ocr == "off" else "auto"
