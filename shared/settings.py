@@ -114,6 +114,12 @@ class Limits(_Group):
     max_page_characters: int = Field(
         1_000_000, ge=1, description="Characters of one page's own text. `resource_limit`."
     )
+    max_page_drawings: int = Field(
+        20_000,
+        ge=1,
+        description="Painted items of a page that are looked at for ruling lines, boxes and covered text; a page with more (a map, a plot)"
+        " is looked at as a picture.",
+    )
     child_memory_bytes: int = Field(
         3 * 2**30, ge=2**28, description="Address space of a document child. Beyond it: `resource_limit`."
     )

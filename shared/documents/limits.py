@@ -20,6 +20,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     max_image_pixels: int
     max_page_pixels: int
     max_page_characters: int
+    max_page_drawings: int
 
 
 def bounds_of(limits: Limits) -> Bounds:

@@ -51,19 +51,35 @@ class NativeLine(msgspec.Struct, frozen=True, kw_only=True):
     visible: bool = True
     hidden: Hidden | None = None
     """Set when `visible` is false."""
+    origin: Literal["contents", "annotation", "widget"] = "contents"
+    """Whether the page itself, an annotation or a form field shows it."""
     bad_unicode: bool = False
     """The font does not say which characters these are: replacement or private-use characters, control codes, glyph names."""
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """A drawn horizontal or vertical line, or a filled box that is as thin as one."""
+    """A drawn horizontal or vertical line, or a filled box that is as thin as one. Parts of one line are one rule."""
 
     bbox: list[float]
+    """With the line's thickness."""
     horizontal: bool
 
 
+class FilledBox(msgspec.Struct, frozen=True, kw_only=True):
+    """A box painted in one opaque colour, not white, thicker than a rule: ground of cells, frames, bars."""
+
+    bbox: list[float]
+    color: str
+    """`#rrggbb`."""
+
+
 class Annotation(msgspec.Struct, frozen=True, kw_only=True):
-    """Text of an annotation or a form field."""
+    """An annotation or a form field.
+
+    Text that it shows on the page (a form's values, FreeText, stamps) is among `OpenedPage.lines` with `origin` `annotation` or
+    `widget`, at its place and in its font. What is left to be taken from here: the state of check boxes and radio buttons
+    (`checked is not None`; the mark itself is no line), names of fields, and notes that only pop up (`shown` is false).
+    """
 
     bbox: list[float]
     kind: Literal["annotation", "widget"]
@@ -74,6 +90,9 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
     """Name of a form field."""
     checked: bool | None = None
     """State of a check box or radio button."""
+    shown: bool = True
+    """Whether it can be seen on the page as what it is: for check boxes and fields that they are not hidden, for annotations that their
+    text is painted (FreeText, stamps). Comments of other annotations are text that is not shown."""
 
 
 class OpenedPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +118,7 @@ class OpenedPage(msgspec.Struct, frozen=True, kw_only=True):
     blank: bool = False
     """Nothing is painted: no visible text, no image, no drawing."""
     rules: list[Rule] = []
+    filled_boxes: list[FilledBox] = []
     image_boxes: list[list[float]] = []
     annotations: list[Annotation] = []
     warnings: list[Warning] = []

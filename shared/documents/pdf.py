@@ -121,7 +121,7 @@ class PdfFile:
         if turned:
             page.set_rotation(0)
         try:
-            marks = Marks(page, *frame.unrotated)
+            marks = Marks(page, *frame.unrotated, self._limits.max_page_drawings)
             lines = native_lines(page, frame, marks, self._limits, page_no)
             annotations = list(_annotations(page, frame))
         finally:
@@ -142,6 +142,7 @@ class PdfFile:
             drawn_coverage=drawn,
             blank=not seen and (marks.nothing or (not marks.images and drawn == 0.0)),
             rules=marks.rules(frame),
+            filled_boxes=marks.filled_boxes(frame),
             image_boxes=marks.image_boxes(frame),
             annotations=annotations,
         )
