@@ -1,4 +1,4 @@
-"""A profile and pictures to the request of its API, and the server's answer back. Knows no HTTP client: a path, a JSON body, bytes."""
+"""A profile and pictures to the request of its API: a path and a JSON body. Knows no HTTP client."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.vlm.profile import Profile
 
 PROBE = base64.b64decode(
@@ -25,15 +24,6 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     body: dict[str, Any]
-
-
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model said. `finish_reason` is the server's, none where its API has none; tokens are 0 where it does not count them."""
-
-    text: str
-    finish_reason: str | None
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
 
 
 def request_of(
@@ -61,45 +51,3 @@ def probe(profile: Profile, *, model: str | None = None) -> Request:
     kind = "text" if "text" in profile.prompts else "page"
     request = request_of(profile, kind, [PROBE], model=model)
     return msgspec.structs.replace(request, body={**request.body, profile.tokens: 1})
-
-
-class _Message(msgspec.Struct):
-    content: str | None = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-class _Completion(msgspec.Struct):
-    choices: list[_Choice]
-    usage: _Usage | None = None
-
-
-class _Read(msgspec.Struct):
-    text: str
-
-
-def answer_of(profile: Profile, data: bytes) -> Answer:
-    """The body of a 200. Raises `DocfleetError(model_unavailable)` where it is not what the profile's API answers."""
-    try:
-        if profile.api == "ocr":
-            return Answer(text=msgspec.json.decode(data, type=_Read).text, finish_reason=None)
-        completion = msgspec.json.decode(data, type=_Completion)
-        choice = completion.choices[0]
-    except (msgspec.DecodeError, UnicodeDecodeError, IndexError) as error:
-        message = f"the VL server's answer is not one of the API {profile.api!r} of profile {profile.name}"
-        raise DocfleetError(ErrorCode.model_unavailable, message) from error
-    usage = completion.usage or _Usage()
-    return Answer(
-        text=choice.message.content or "",
-        finish_reason=choice.finish_reason,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-    )
