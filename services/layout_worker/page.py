@@ -11,10 +11,11 @@ from typing import Literal
 
 import msgspec
 
-from services.layout_worker import match, regions, route, trust
+from services.layout_worker import match, regions, route, ruled, trust
 from services.layout_worker.boxes import Box, area, clipped, common
+from services.layout_worker.clean import clean
+from services.layout_worker.drafts import HOLDS_TEXT, Draft, Drawn, Piece
 from services.layout_worker.found import FoundBox, FoundLine, Look
-from services.layout_worker.regions import Draft, Piece
 from shared.contracts.document import ModelRef
 from shared.contracts.layout import Inspection, PageLayout
 from shared.documents.page import OpenedPage
@@ -36,8 +37,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     trust: trust.Trust
     boxes: list[FoundBox]
     """Cleaned, page units."""
-    seals: list[Box]
-    """Page units."""
+    drawn: Drawn
     search: Search
     """Whether text lines must be looked for in the picture; `direct`: all that is to be read are small single lines."""
     picture: bool
@@ -50,16 +50,19 @@ def plan(
     """`scale` is small-picture pixels per page unit, x and y."""
     options = inspection.options
     judged = trust.judge(page, options.ocr, page_no)
-    boxes = regions.clean(
+    boxes = clean(
         [msgspec.structs.replace(box, bbox=_scaled(box.bbox, scale)) for box in look.boxes],
         page.width,
         page.height,
         settings.layout.min_confidence,
     )
-    seals = [clipped(_scaled(seal, scale), page.width, page.height) for seal in look.seals]
+    drawn = Drawn(
+        seals=[clipped(_scaled(seal, scale), page.width, page.height) for seal in look.seals],
+        ruled=ruled.grids(page.rules),
+    )
     drafts = regions.build(
         boxes,
-        seals,
+        drawn,
         _own_pieces(judged),
         page.width,
         page.height,
@@ -71,7 +74,7 @@ def plan(
     return Plan(
         trust=judged,
         boxes=boxes,
-        seals=seals,
+        drawn=drawn,
         search=search,
         picture=search != "nothing" or options.pictures or bool(readers & {"rec", "vl"}),
     )
@@ -102,7 +105,7 @@ def _search(
 def is_direct(draft: Draft, page: OpenedPage, settings: Settings) -> bool:
     """Whether a text region without lines is small enough to be one line; for pictures of unknown resolution at `layout.dpi`."""
     limit = DIRECT_HEIGHT if page.unit == "pt" else DIRECT_HEIGHT * settings.layout.dpi / 72
-    return draft.label in regions.HOLDS_TEXT and draft.bbox[3] - draft.bbox[1] <= limit
+    return draft.label in HOLDS_TEXT and draft.bbox[3] - draft.bbox[1] <= limit
 
 
 def assemble(
@@ -125,7 +128,7 @@ def assemble(
     pieces = [_on_page(piece, page) for piece in pieces]
     drafts = regions.build(
         planned.boxes,
-        planned.seals,
+        planned.drawn,
         pieces,
         page.width,
         page.height,

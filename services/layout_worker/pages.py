@@ -123,7 +123,7 @@ class Pages:
         request = LinesRequest(
             width=size.width,
             height=size.height,
-            seals=[[s[0] * scale[0], s[1] * scale[1], s[2] * scale[0], s[3] * scale[1]] for s in planned.seals],
+            seals=[[s[0] * scale[0], s[1] * scale[1], s[2] * scale[0], s[3] * scale[1]] for s in planned.drawn.seals],
         )
         lines, _ = await self.engine.call("lines", request, [pixels], returns=Lines)
         return lines

@@ -1,111 +1,44 @@
 """Where everything is: from boxes of the layout network and text lines to regions that hold every line exactly once.
 
-1. Boxes are cleaned: weak ones, doubles and boxes inside boxes go (`clean`).
-2. Each line goes to the box that contains most of it; of equals, to the smallest (`build`).
-3. Lines inside a picture get a text region of their own, so that the picture stays a picture and the text is not lost. A "picture"
-   that is mostly text is a text region.
-4. Lines outside all boxes become leftover regions: neighbours in one column belong together (`grouped`).
-Measured ground for this: layout_cdla at confidence 0.3 leaves 0.4 % of the lines of generated scans and 0.6 % of the characters of real
-pages outside all of its boxes; at its default of 0.5 up to 45 % of a page.
+1. What is sure comes first: tables by their ruling lines (`ruled`), seals, fields of a form. A box of the network on one of them goes.
+2. Each line goes to the box that contains most of it; of equals, to the smallest.
+3. Lines inside a picture get a text region of their own that knows its picture, so that the picture stays a picture and the text is not
+   lost. A "picture" that is mostly text is a text region.
+4. Lines outside all boxes go on a text beside them, or become regions by what they say of themselves (`structure`).
+5. Labels are compared with the evidence (`kinds`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 
-from services.layout_worker import columns, doubts, gutters
+from services.layout_worker import cells, columns, doubts, gutters, kinds, ruled, structure
 from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, share_inside
+from services.layout_worker.drafts import HOLDS_TEXT, Draft, Drawn, Piece
 from services.layout_worker.found import FoundBox
+from services.layout_worker.style import style_of
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 
-SAME_BOX = 0.6
-"""Boxes with a larger intersection over union are one thing, seen twice."""
-INSIDE = 0.85
-"""Share of a box's area in another from which it counts as contained."""
-TWICE = 0.6
-"""The same for two boxes of one label: the network gives some footers twice, one box lower than the other."""
 ON_LINES = 0.25
 """Share of an empty text box under lines of other regions from which it is one of them, seen twice."""
 OWN = 0.5
 """Share of a line's area in a box from which the line belongs to it."""
 SAME_SEAL = 0.3
 """Intersection over union from which a box of the network is a stamp that was found by its colour."""
-
-HOLDS_TEXT: frozenset[Label] = frozenset(
-    {
-        "title",
-        "section_header",
-        "text",
-        "list_item",
-        "caption",
-        "footnote",
-        "code",
-        "reference",
-        "aside_text",
-        "page_header",
-        "page_footer",
-        "page_number",
-    }
-)
-"""Labels of regions that are nothing but their lines."""
+ON_TABLE = 0.6
+"""Share of a box of the network in a ruled table from which it is (a part of) that table."""
+SAME_FIGURE = 0.5
+"""The same for a picture of the page and one that the network saw."""
 _GROWS: frozenset[Label] = frozenset({"text", "list_item", "footnote", "code", "reference"})
 """Labels of texts that a line outside all boxes may go on."""
-_KEPT_INSIDE: frozenset[Label] = frozenset({"title", "section_header", "caption", "page_number", "formula", "seal"})
-"""A box of these labels inside a text box is a part with a meaning of its own."""
-
-
-FoundBy = Literal["model", "native", "leftover", "colour"]
-
-
-class Piece(msgspec.Struct, frozen=True):
-    """A line on its way to a region. `red`: its ink is mostly red, so in a seal it is the seal's own text."""
-
-    line: TextLine
-    red: bool = False
-
-
-class Draft(msgspec.Struct, kw_only=True):
-    """A region before it is routed."""
-
-    label: Label
-    raw_label: str
-    bbox: Box
-    confidence: float
-    found_by: FoundBy
-    lines: list[TextLine] = []
-    direct: bool = False
-    """Small and single-line, to be read as it is."""
-    reason: str | None = None
-
-
-def clean(boxes: Sequence[FoundBox], width: float, height: float, min_confidence: float) -> list[FoundBox]:
-    """Boxes of the network, clipped to the page, without weak ones, doubles and boxes that add nothing. Best first."""
-    kept: list[FoundBox] = []
-    for box in sorted(boxes, key=lambda b: (-b.score, b.bbox)):
-        bbox = clipped(box.bbox, width, height)
-        if box.score >= min_confidence and area(bbox) > 0 and all(iou(bbox, other.bbox) < SAME_BOX for other in kept):
-            kept.append(msgspec.structs.replace(box, bbox=bbox))
-    return [box for box in kept if not any(_adds_nothing(box, other) for other in kept)]
-
-
-def _adds_nothing(inner: FoundBox, outer: FoundBox) -> bool:
-    least = TWICE if inner.label == outer.label else INSIDE
-    if inner is outer or area(inner.bbox) >= area(outer.bbox) or share_inside(inner.bbox, outer.bbox) < least:
-        return False
-    if outer.label in ("picture", "table"):
-        return inner.label not in ("caption", "seal")
-    if outer.label in HOLDS_TEXT:
-        return inner.label in HOLDS_TEXT - _KEPT_INSIDE or inner.label == outer.label
-    return inner.label in HOLDS_TEXT
 
 
 def build(
     boxes: Sequence[FoundBox],
-    seals: Sequence[Box],
+    drawn: Drawn,
     pieces: Sequence[Piece],
     width: float,
     height: float,
@@ -113,18 +46,17 @@ def build(
     detected: bool,
     max_regions: int,
 ) -> list[Draft]:
-    """Regions of a page, top to bottom, every piece's line in exactly one.
+    """Regions of a page, top to bottom, every piece's line in exactly one (in parts where it crosses cells of a ruled table).
 
-    `boxes` come from `clean`; `seals`, `pieces` and `boxes` are in page units. `detected` says that lines were looked for in the
-    whole picture: a text box without lines is then a mistake of the network and goes.
+    `boxes` come from `clean`; all is in page units. `detected` says that lines were looked for in the whole picture: a text box without
+    lines is then a mistake of the network and goes.
     """
-    drafts = [_draft_of_seal(bbox) for bbox in seals]
-    drafts += [
-        _draft_of_box(box)
-        for box in boxes
-        if not any(iou(box.bbox, seal) > SAME_SEAL for seal in seals)
-        and not doubts.is_no_picture(box, [piece.line for piece in pieces])
-    ]
+    lines = [piece.line for piece in pieces]
+    style = style_of(lines)
+    tables = [_draft_of_table(drawing) for drawing in drawn.ruled if ruled.holds(drawing, lines, width, height)]
+    drafts = [*(_draft_of_seal(bbox) for bbox in drawn.seals), *tables]
+    drafts += [_draft_of_box(box) for box in boxes if _is_news(box, drawn, tables, lines)]
+    drafts += [_draft_of_figure(bbox) for bbox in drawn.figures if not _is_known_figure(bbox, drafts)]
     left: list[TextLine] = []
     for piece in pieces:
         home = _home(piece, drafts)
@@ -136,10 +68,9 @@ def build(
     left = _without_continued(_without_continued(left, drafts)[::-1], drafts)
     drafts = [part for draft in drafts for part in _settled(draft)]
     drafts = [d for d in drafts if d.lines or d.label not in HOLDS_TEXT or not (detected or _seen_twice(d, pieces))]
-    drafts += [
-        part for lines in columns.grouped(left, [d.bbox for d in drafts]) for part in _by_columns(_leftover(lines))
-    ]
-    drafts = _bounded(drafts, max_regions)
+    drafts += structure.drafts(left, style, [d.bbox for d in drafts])
+    drafts = kinds.settled(drafts, style, width, height)
+    drafts = _bounded([*drafts, *drawn.fields], max_regions)
     for draft in drafts:
         draft.bbox = clipped(draft.bbox, width, height)
         if (
@@ -147,6 +78,39 @@ def build(
         ):  # the lines of a stamp are in the order in which they were set, which is the order of its text
             draft.lines.sort(key=lambda line: (line.bbox[1], line.bbox[0], line.bbox[3], line.bbox[2]))
     return sorted(drafts, key=lambda d: (d.bbox[1], d.bbox[0], d.bbox[3], d.bbox[2], d.label))
+
+
+def _draft_of_table(drawing: ruled.Ruled) -> Draft:
+    return Draft(
+        label="table",
+        raw_label="ruled",
+        bbox=list(drawing.bbox),
+        confidence=1.0,
+        found_by="native",
+        grid=drawing.grid,
+        reason="its ruling lines",
+    )
+
+
+def _draft_of_figure(bbox: Box) -> Draft:
+    return Draft(label="picture", raw_label="drawn", bbox=list(bbox), confidence=1.0, found_by="native")
+
+
+def _is_news(box: FoundBox, drawn: Drawn, tables: Sequence[Draft], lines: Sequence[TextLine]) -> bool:
+    """Whether a box of the network says something that is not known for sure, or refuted."""
+    if any(iou(box.bbox, seal) > SAME_SEAL for seal in drawn.seals) or doubts.is_no_picture(box, lines):
+        return False
+    if box.label == "table" and any(iou(box.bbox, table.bbox) > SAME_FIGURE for table in tables):
+        return False
+    return not any(share_inside(box.bbox, table.bbox) >= ON_TABLE for table in tables)
+
+
+def _is_known_figure(bbox: Box, drafts: Sequence[Draft]) -> bool:
+    return any(
+        (d.label == "picture" and (iou(bbox, d.bbox) > SAME_FIGURE or share_inside(bbox, d.bbox) > SAME_FIGURE))
+        or (d.label in ("table", "seal", "formula") and share_inside(bbox, d.bbox) > SAME_FIGURE)
+        for d in drafts
+    )
 
 
 def _draft_of_seal(bbox: Box) -> Draft:
@@ -218,6 +182,9 @@ def _settled(draft: Draft) -> list[Draft]:
     """The region with a box that fits its lines; a picture with text in it gives two regions, or is text after all."""
     if not draft.lines or draft.label == "seal":
         return [draft]
+    if draft.grid is not None:
+        draft.lines = cells.cut(draft.lines, draft.grid, draft.bbox)
+        return [draft]
     around = hull(line.bbox for line in draft.lines)
     if draft.label == "table" and doubts.is_no_table(draft.confidence, draft.lines):
         draft.label, draft.reason = "text", "a table without cells"
@@ -237,10 +204,11 @@ def _settled(draft: Draft) -> list[Draft]:
         confidence=draft.confidence,
         found_by=draft.found_by,
         lines=draft.lines,
+        inside=list(draft.bbox),
         reason="text inside a picture",
     )
     if doubts.is_full_of_text(draft.bbox, draft.lines):
-        text.reason = "a picture that is mostly text"
+        text.reason, text.inside = "a picture that is mostly text", None
         return _by_columns(text)
     draft.lines = []
     return [draft, text]
@@ -257,18 +225,6 @@ def _by_columns(draft: Draft) -> list[Draft]:
         msgspec.structs.replace(draft, bbox=hull(line.bbox for line in lines), lines=lines, reason=reason)
         for lines in parts
     ]
-
-
-def _leftover(lines: list[TextLine]) -> Draft:
-    native = all(line.text is not None for line in lines)
-    return Draft(
-        label="text",
-        raw_label="leftover",
-        bbox=hull(line.bbox for line in lines),
-        confidence=1.0 if native else min(line.confidence or 0.0 for line in lines if line.text is None),
-        found_by="native" if native else "leftover",
-        lines=lines,
-    )
 
 
 def _bounded(drafts: list[Draft], max_regions: int) -> list[Draft]:

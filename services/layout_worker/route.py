@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from services.layout_worker import doubts
-from services.layout_worker.regions import Draft
+from services.layout_worker.drafts import Draft
 from shared.contracts.document import Label, Warning
 from shared.contracts.ids import region_id, task_id
 from shared.contracts.layout import Inspection, PageLayout, Region
@@ -25,7 +25,7 @@ VL_LABELS: frozenset[Label] = frozenset({"table", "seal", "formula"})
 NEEDS_STRUCTURE: frozenset[Label] = frozenset({"table"})
 """What `rec` works on even when all its lines have text."""
 GRID = "its own lines are a complete grid"
-"""Reason of a table that needs no reader."""
+"""Reason of a table that needs no reader: its text is there, and its cells too, by ruling lines or because they stand in clear columns."""
 READ_WITHOUT_LINES: frozenset[Label] = frozenset({"table", "seal", "formula"})
 """What `rec` works on even when no line was detected in it."""
 
@@ -56,7 +56,8 @@ def route(drafts: Sequence[Draft], inspection: Inspection, page_no: int) -> tupl
                 read_by=reader,
                 direct=draft.direct and reader == "rec",
                 lines=draft.lines,
-                reason=draft.reason or reason,
+                grid=draft.grid,
+                reason=(reason if reason == GRID else None) or draft.reason or reason,
             )
         )
     warnings = [
@@ -101,7 +102,9 @@ def reader_of(draft: Draft, inspection: Inspection) -> tuple[Reader, str | None]
 
 
 def _is_native_grid(draft: Draft) -> bool:
-    return all(line.text is not None for line in draft.lines) and doubts.is_complete_grid(draft.lines)
+    return all(line.text is not None for line in draft.lines) and (
+        draft.grid is not None or doubts.is_complete_grid(draft.lines)
+    )
 
 
 def whole_pages(inspection: Inspection) -> bool:

@@ -67,6 +67,25 @@ class TextLine(msgspec.Struct, frozen=True, kw_only=True):
     """A CJK column read top to bottom."""
 
 
+class GridCell(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell of a table between its ruling lines; `row` and `col` are 0-based."""
+
+    row: int
+    col: int
+    row_span: int = 1
+    col_span: int = 1
+    bbox: list[float]
+
+
+class Grid(msgspec.Struct, frozen=True, kw_only=True):
+    """The cells of a table as they are drawn: by row and column, none on another, all places of the grid covered."""
+
+    cells: list[GridCell]
+    slope: float = 0.0
+    """Fall of the table's rows, dy by dx, on a skewed scan. Boxes of cells are those of the table turned upright about the middle of
+    the region's box."""
+
+
 class Region(msgspec.Struct, frozen=True, kw_only=True):
     """One thing on a page."""
 
@@ -81,6 +100,8 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
     direct: bool = False
     """Small and single-line: recognised without detection."""
     lines: list[TextLine] = []
+    grid: Grid | None = None
+    """Of a table whose ruling lines say where its cells are."""
     reason: str | None = None
     """Why it is read the way it is, where that is not plain."""
 

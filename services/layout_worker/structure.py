@@ -1,0 +1,142 @@
+"""Regions out of lines alone: what the network left over, and whole pages where it was not asked (`layout: fast`).
+
+The page's own text says more than pixels: size and weight make headings, fixed pitch makes code, markers make lists. Each line is of one
+kind first, then neighbours of one kind are joined (`columns.grouped`), columns are parted (`gutters`), and lists are parted from the
+text around them. Headers, footers and captions are told by `kinds`, for these regions and the network's alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from services.layout_worker import columns, doubts, gutters
+from services.layout_worker.boxes import Box, hull
+from services.layout_worker.drafts import Draft
+from services.layout_worker.style import Style
+from shared.contracts.document import Label
+from shared.contracts.layout import TextLine
+
+LARGER = 1.15
+"""Times the usual size from which a line of the page's own text is a heading: 10 on 11.5 pt; footnotes and body differ less upward."""
+HEADING_CHARACTERS = 120
+"""A longer line is no heading, however bold."""
+DETECTED_LARGER = 1.5
+"""The same for detected lines, whose heights are rough."""
+_MARKER = re.compile(
+    r"\s*(?:[•‣▪▫■□◆◇●○◦∙➢➤✓✔►▶]|[-–—*·](?=\s)|[(（\[]?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[)）\]](?=\s|[^\x00-\x7f])|\d{1,2}[.．](?=\s)|[a-z][.](?=\s)|[\u2460-\u2473])"
+)
+"""How a list item begins. Numbers with a dot need a blank: `1.2` is a section, `3.5` a number."""
+_SENTENCE_END = re.compile(r"[.,;:。，；：、][\"'”’)）]?\s*$")
+_NUMBERED = re.compile(
+    r"\s*(?:\d{1,2}(?:[.．]\d{1,2}){0,3}[.．]?\s+\S|第[一二三四五六七八九十百0-9]+[章节条]|[一二三四五六七八九十]{1,3}、|[(（][一二三四五六七八九十]+[)）])"
+)
+
+Kind = Literal["heading", "code", "text"]
+
+
+def drafts(lines: Sequence[TextLine], style: Style, taken: Sequence[Box] = ()) -> list[Draft]:
+    """Regions that hold these lines, each line in exactly one; none grows over a `taken` box."""
+    kinds: dict[Kind, list[TextLine]] = {"heading": [], "code": [], "text": []}
+    for line in lines:
+        kinds[_kind(line, style)].append(line)
+    apart = [*taken, *(line.bbox for line in kinds["heading"])]
+    out = [
+        _draft("section_header", group)
+        for group in columns.grouped(kinds["heading"], taken)
+        for group in _by_size(group)
+    ]
+    out += [_draft("code", group) for group in columns.grouped(kinds["code"], apart)]
+    for group in columns.grouped(kinds["text"], apart):
+        if doubts.is_grid(group):
+            out.append(_draft("table", group, "rows of cells"))
+            continue
+        out += [_draft(label, part) for column in gutters.parts(group) for label, part in _with_lists(column)]
+    return out
+
+
+def is_heading(line: TextLine, style: Style) -> bool:
+    """Whether a line looks like a heading: larger than the usual text, or bold where that is not and no sentence."""
+    text = (line.text or "").strip()
+    ratio = style.ratio(line)
+    if line.text is None:
+        return ratio is not None and ratio >= DETECTED_LARGER
+    if line.vertical or len(text) > HEADING_CHARACTERS or not any(char.isalpha() for char in text):
+        return False
+    if ratio is not None and ratio >= LARGER:
+        return True
+    if not style.stands_out(line) or (ratio is not None and ratio < 0.95):
+        return False
+    return _NUMBERED.match(text) is not None or not _SENTENCE_END.search(text)
+
+
+def is_item(text: str) -> bool:
+    """Whether a line begins like a list item."""
+    return _MARKER.match(text) is not None
+
+
+def is_numbered(text: str) -> bool:
+    """Whether a text begins like a numbered heading."""
+    return _NUMBERED.match(text) is not None
+
+
+def _kind(line: TextLine, style: Style) -> Kind:
+    if line.text is not None and line.monospace and not line.vertical and len(line.text.strip()) > 1:
+        return "code"
+    return "heading" if is_heading(line, style) else "text"
+
+
+def _by_size(lines: Sequence[TextLine]) -> list[list[TextLine]]:
+    """Headings that stand close together and differ in size, or in being bold, are two: a title and its first section."""
+    out: list[list[TextLine]] = []
+    for line in lines:
+        last = out[-1][-1] if out else None
+        if last is None or _differ(last, line) or (_NUMBERED.match(line.text or "") and not _same_row(last, line)):
+            out.append([line])
+        else:
+            out[-1].append(line)
+    return out
+
+
+def _differ(one: TextLine, other: TextLine) -> bool:
+    a, b = one.font_size or 0.0, other.font_size or 0.0
+    return one.bold != other.bold or (min(a, b) > 0 and max(a, b) > 1.08 * min(a, b))
+
+
+def _same_row(one: TextLine, other: TextLine) -> bool:
+    return one.bbox[1] < (other.bbox[1] + other.bbox[3]) / 2 < one.bbox[3]
+
+
+def _with_lists(lines: Sequence[TextLine]) -> list[tuple[Label, list[TextLine]]]:
+    """A column of text in runs: lists with all lines of their items, and the text between. One marker alone is no list."""
+    ordered = sorted(lines, key=columns.place)
+    if sum(is_item(line.text or "") for line in ordered) < 2:
+        return [("text", list(ordered))]
+    runs: list[tuple[Label, list[TextLine]]] = []
+    indent: float | None = None
+    for line in ordered:
+        if is_item(line.text or ""):
+            indent = line.bbox[0]
+        elif indent is not None and line.bbox[0] < indent + 0.5 * (line.bbox[3] - line.bbox[1]):
+            # Back at the left edge of the marker, and not beside it: the item before has ended.
+            indent = indent if runs and _same_row(runs[-1][1][-1], line) else None
+        label: Label = "list_item" if indent is not None else "text"
+        if runs and runs[-1][0] == label:
+            runs[-1][1].append(line)
+        else:
+            runs.append((label, [line]))
+    return runs
+
+
+def _draft(label: Label, lines: list[TextLine], reason: str | None = None) -> Draft:
+    native = all(line.text is not None for line in lines)
+    return Draft(
+        label=label,
+        raw_label="leftover",
+        bbox=hull(line.bbox for line in lines),
+        confidence=1.0 if native else min(line.confidence or 0.0 for line in lines if line.text is None),
+        found_by="native" if native else "leftover",
+        lines=lines,
+        reason=reason,
+    )
