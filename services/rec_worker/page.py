@@ -188,7 +188,7 @@ class PageReading:
             model=model,
             confidence=round(_confidence(work), 4) if lines else None,
             lines=lines,
-            table=self._table(region, lines) if region.label == "table" else None,
+            table=self._table(region, lines) if region.label == "table" and region.grid is None else None,
             fallback_from=self._page.fallback_from,
         )
 

@@ -10,7 +10,7 @@ from statistics import mean, median
 
 from msgspec.structs import replace
 
-from services.assembler.document import tables
+from services.assembler.document import ruled, tables
 from services.assembler.document.boxes import clipped, shared_area, union
 from services.assembler.document.text import Piece, is_form, joined, paragraphs
 from shared.contracts.document import Block, ContentLayer, Label, Line, Method, Provenance, Table, rounded
@@ -74,7 +74,7 @@ def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout,
     box = reading.bbox if reading is not None and reading.bbox is not None else region.bbox
     common = _Common(region, reading, layout, label, method, model)
     if label == "table":
-        table = _grid(reading, pieces, layout, box)
+        table = _grid(region, reading, pieces, layout, box)
         if table is not None or not pieces:
             return [_table(common, box, pieces, table)]
         label = "text"  # one column: whatever it was taken for, its lines are text
@@ -164,12 +164,19 @@ class _Common:
 
 
 def _grid(
-    reading: RegionReading | None, pieces: Sequence[Piece], layout: PageLayout, box: Sequence[float]
+    region: Region,
+    reading: RegionReading | None,
+    pieces: Sequence[Piece],
+    layout: PageLayout,
+    box: Sequence[float],
 ) -> Table | None:
-    """The grid of a table: the reader's, unless no VL model saw it and its lines say otherwise.
+    """The grid of a table: the one that is drawn, or the reader's, unless no VL model saw it and its lines say otherwise.
 
     Lines that make a complete grid by themselves are that grid; lines in one column as wide as the region are prose.
     """
+    if region.grid is not None and pieces and (reading is None or reading.method != "vl"):
+        drawn = ruled.from_grid(region.grid, region.bbox, pieces, layout.page_no)
+        return tables.finished(drawn, layout.page_no, layout.width, layout.height)
     table = reading.table if reading is not None else None
     if table is not None and not table.cells:
         table = None
