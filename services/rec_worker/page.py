@@ -221,9 +221,6 @@ class PageReading:
     # --- warnings -----------------------------------------------------------------------------------------------------
 
     def _warn(self, works: Sequence[_Work]) -> None:
-        if self._page.fallback_from is not None:
-            ids = ", ".join(work.region.region_id for work in works[:5])
-            self._warn_of("vl_fallback", f"{self._page.fallback_from} could not read {ids}; the recogniser did")
         for work in works:
             if work.region.label == "formula":
                 self._warn_of("not_read", f"{work.region.region_id}: a formula, read as plain text")

@@ -11,13 +11,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import msgspec
+
 from services.rec_worker.call import PageRead, PageToRead
 from services.rec_worker.facts import count
 from shared.children.block import Block
 from shared.children.child import Child
 from shared.contracts.codec import decode, encode, sha256
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
-from shared.contracts.layout import PageLayout, Reading, Region
+from shared.contracts.layout import Doubt, PageLayout, Reading, Region, RegionReading
 from shared.contracts.records import RecTask, RegionsRead
 from shared.documents.opener import Documents
 from shared.engines.processor import cores
@@ -121,7 +123,7 @@ class RecWorker:
             page_no=task.page_no,
             task_id=_answered(task),
             layout_sha256=task.layout_sha256,
-            regions=answer.regions,
+            regions=[_told(region, task) for region in answer.regions],
             models=answer.models,
             warnings=answer.warnings,
             errors=answer.errors,
@@ -147,6 +149,18 @@ class RecWorker:
             yield
         finally:
             self._coming -= 1
+
+
+def _told(region: RegionReading, task: RecTask) -> RegionReading:
+    """A region that a vision-language model should have read says so, and why it did not."""
+    if task.fallback_from is None:
+        return region
+    why = task.fallback_error.message if task.fallback_error is not None else "it could not read this"
+    doubt = Doubt(
+        code="vl_truncated" if task.fallback_truncated else "vl_fallback",
+        message=f"read by the recogniser in place of {task.fallback_from}: {why}",
+    )
+    return msgspec.structs.replace(region, doubts=[*region.doubts, doubt])
 
 
 def _answered(task: RecTask) -> str:

@@ -45,6 +45,7 @@ WarningCode = Literal[
     "vl_truncated",
     "vl_fallback",
     "vl_unavailable",
+    "vl_disagreement",
     "bad_unicode",
     "low_confidence",
     "table_structure",
@@ -166,6 +167,8 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     method: Method = "native"
     model: str | None = None
     fallback_from: str | None = None
+    reason: str | None = None
+    """Why it was read the way it was, in words, where that is not plain: the decision of the router or of the reader."""
     lines: list[Line] = []
     table: Table | None = None
     latex: str | None = None

@@ -11,7 +11,19 @@ from typing import Literal
 import msgspec
 
 from shared.contracts.codec import SCHEMA_VERSION
-from shared.contracts.document import Block, Label, Method, ModelRef, OutlineEntry, Page, PageKind, Table, Unit, Warning
+from shared.contracts.document import (
+    Block,
+    Label,
+    Method,
+    ModelRef,
+    OutlineEntry,
+    Page,
+    PageKind,
+    Table,
+    Unit,
+    Warning,
+    WarningCode,
+)
 from shared.contracts.errors import ErrorInfo
 from shared.contracts.options import Options
 from shared.contracts.records import ObjectRef, SourceInfo, Status, TaskRef, Totals
@@ -143,6 +155,13 @@ class ReadLine(msgspec.Struct, frozen=True, kw_only=True):
     vertical: bool = False
 
 
+class Doubt(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reader of one block should know; becomes a `Warning` that names the block."""
+
+    code: WarningCode
+    message: str
+
+
 class RegionReading(msgspec.Struct, frozen=True, kw_only=True):
     """What was read in a region."""
 
@@ -159,6 +178,7 @@ class RegionReading(msgspec.Struct, frozen=True, kw_only=True):
     label: Label | None = None
     bbox: list[float] | None = None
     """Set where the reader found the region itself (VL page mode)."""
+    doubts: list[Doubt] = []
 
 
 class Reading(msgspec.Struct, frozen=True, kw_only=True):

@@ -189,6 +189,9 @@ class RecTask(Event, frozen=True, kw_only=True, tag=True):
     fallback_from: str | None = None
     """Name of the VL model or profile that could not read it."""
     fallback_error: ErrorInfo | None = None
+    """Why it could not; its message is told in the block."""
+    fallback_truncated: bool = False
+    """Its answer was cut, or went round in circles: the block is warned with `vl_truncated`, else with `vl_fallback`."""
     lane: Lane = "first"
     attempt: int = 1
     deadline: float | None = None

@@ -6,7 +6,7 @@ errors of what could not be read listed beside it (the document is then `partial
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from statistics import mean
 from typing import Literal
 
@@ -68,8 +68,8 @@ def compose_page(given: PageInput) -> ComposedPage:
         )
     layout = given.layout
     read = best_readings(given.readings)
-    regions = sorted(layout.regions, key=lambda region: region.region_id)
-    known = {region.region_id for region in regions}
+    known = {region.region_id for region in layout.regions}
+    regions = sorted(_remaining(layout.regions, read, known), key=lambda region: region.region_id)
     slope = skew(layout)
     found = [block for region in regions for block in blocks_of(region, read.get(region.region_id), layout, slope)]
     for region_id in sorted(set(read) - known):
@@ -77,12 +77,15 @@ def compose_page(given: PageInput) -> ComposedPage:
     hidden = sorted(layout.invisible, key=lambda line: (line.bbox[1], line.bbox[0], line.text or ""))
     blocks = joins.joined_over_columns(sections.promoted(lists.marked(arranged(found))))
     blocks += [invisible(line, i, layout) for i, line in enumerate(hidden) if (line.text or "").strip()]
-    blocks = _numbered(captions.attached(blocks), given.page_no)
+    blocks = captions.attached(blocks)
+    names = {block.id: f"p{given.page_no:05d}-b{index:03d}" for index, block in enumerate(blocks)}
+    blocks = _numbered(blocks, names)
     warnings = sorted(
         [
             *layout.warnings,
             *(w for reading in given.readings for w in reading.warnings),
             *_doubts(blocks, given.page_no),
+            *_told(read, names, given.page_no),
             *_unread(regions, read, given.page_no),
         ],
         key=msgspec.json.encode,
@@ -174,9 +177,26 @@ def _found_by_reader(region_id: str, reading: RegionReading, layout: PageLayout)
     )
 
 
-def _numbered(blocks: Sequence[Block], page_no: int) -> list[Block]:
+def _remaining(regions: Sequence[Region], read: Mapping[str, RegionReading], known: Set[str]) -> Iterator[Region]:
+    """The layout's regions, without those for the VL model where it read the whole page and found its own."""
+    whole = any(region_id not in known for region_id in read)
+    return (region for region in regions if not (whole and region.read_by == "vl" and region.region_id not in read))
+
+
+def _told(read: Mapping[str, RegionReading], names: Mapping[str, str], page_no: int) -> list[Warning]:
+    """What the readers doubt, said of the first block of the region."""
+    first: dict[str, str] = {}
+    for own, name in names.items():
+        first.setdefault(own.partition("/")[0], name)
+    return [
+        Warning(code=doubt.code, message=doubt.message, page_no=page_no, block_id=first.get(region_id))
+        for region_id, reading in read.items()
+        for doubt in reading.doubts
+    ]
+
+
+def _numbered(blocks: Sequence[Block], names: Mapping[str, str]) -> list[Block]:
     """Final ids in order, references renamed."""
-    names = {block.id: f"p{page_no:05d}-b{index:03d}" for index, block in enumerate(blocks)}
     return [
         replace(
             block,

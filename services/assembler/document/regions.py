@@ -146,6 +146,7 @@ class _Common:
             method=self.method,
             model=self.model,
             fallback_from=self.reading.fallback_from if self.reading else None,
+            reason=self.region.reason,
             lines=[
                 Line(
                     bbox=self._inside(piece.box),

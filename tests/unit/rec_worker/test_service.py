@@ -14,7 +14,7 @@ from services.rec_worker.call import BatchFact, PageRead, PageToRead
 from services.rec_worker.service import RecWorker
 from shared.children.block import Block
 from shared.contracts.codec import decode, encode, sha256
-from shared.contracts.errors import DocfleetError, ErrorCode
+from shared.contracts.errors import DocfleetError, ErrorCode, Phase
 from shared.contracts.layout import PageLayout, Reading, ReadLine, Region, RegionReading, TaskError
 from shared.contracts.records import PageFailed, RecTask, RegionsRead
 from shared.objects import keys
@@ -164,6 +164,19 @@ async def test_a_stand_in_answers_the_vl_task(stage: RecWorker) -> None:
     assert reading.task_id == "vl-x"
     assert [read.region_id for read in reading.regions] == ["p00002-r001"]
     assert engine(stage).calls[0].fallback_from == "glm-ocr"
+
+
+@pytest.mark.parametrize(("truncated", "code"), [(True, "vl_truncated"), (False, "vl_fallback")])
+async def test_a_stand_in_says_in_the_region_why_it_stands_in(stage: RecWorker, truncated: bool, code: str) -> None:
+    error = DocfleetError(ErrorCode.model_unavailable, "the answer was cut").info(Phase.vl, 2)
+    task = changed(
+        task_id="rec-x", answers="vl-x", fallback_from="glm-ocr", fallback_error=error, fallback_truncated=truncated
+    )
+    await stage.process(task)
+    (region,) = (await stored(stage, "vl-x")).regions
+    (doubt,) = region.doubts
+    assert doubt.code == code
+    assert doubt.message == "read by the recogniser in place of glm-ocr: the answer was cut"
 
 
 async def test_a_stand_in_for_a_whole_page_reads_what_was_routed_to_vl(stage: RecWorker) -> None:

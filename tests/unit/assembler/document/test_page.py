@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shared.contracts.codec import encode
 from shared.contracts.document import Cell
 from shared.contracts.errors import DocfleetError, ErrorCode, ErrorInfo, Phase
-from shared.contracts.layout import ReadLine, RegionReading, TextLine
+from shared.contracts.layout import Doubt, ReadLine, RegionReading, TextLine
 from shared.contracts.tables import table_of
 from tests.support import pages as make
 from tests.support.schema import assert_valid
@@ -95,6 +95,38 @@ def test_a_reading_by_the_vl_model_beats_a_fallback() -> None:
     by_vl = make.reading("b", [RegionReading(region_id=region.region_id, method="vl", text="by vl")])
     for readings in ([by_rec, by_vl], [by_vl, by_rec]):
         assert [block.text for block in make.page(make.layout([region]), readings=readings).blocks] == ["by vl"]
+
+
+def test_a_doubt_of_the_reader_names_the_block_and_the_reason_of_the_route_stands_in_it() -> None:
+    region = make.region(1, "table", [], bbox=[60, 100, 300, 200], read_by="vl")
+    region = msgspec.structs.replace(region, reason="dense")
+    above = make.region(0, "text", make.lines(60, 60, ["above"]))
+    doubt = Doubt(code="vl_truncated", message="cut")
+    reading = RegionReading(region_id=region.region_id, method="det_rec", doubts=[doubt], fallback_from="glm-ocr")
+    page = make.page(make.layout([above, region]), readings=[make.reading("vl", [reading])])
+    assert [(block.label, block.reason, block.fallback_from) for block in page.blocks] == [
+        ("text", None, None),
+        ("table", "dense", "glm-ocr"),
+    ]
+    (warning,) = [warning for warning in page.warnings if warning.code == "vl_truncated"]
+    assert warning.block_id == page.blocks[1].id
+
+
+def test_blocks_that_the_model_found_on_a_whole_page_stand_in_place_of_the_regions() -> None:
+    text = make.region(0, "text", make.lines(60, 100, ["own"]), read_by="vl")
+    table = make.region(1, "table", [], bbox=[60, 200, 300, 300], read_by="vl")
+    picture = make.region(2, "picture", [], bbox=[60, 400, 300, 500], read_by="none")
+    found = [
+        RegionReading(region_id="p00001-v000", method="vl", label="title", text="Found", bbox=[60, 90, 300, 120]),
+        RegionReading(region_id="p00001-v001", method="vl", label="text", text="more", bbox=[60, 190, 300, 320]),
+    ]
+    page = make.page(make.layout([text, table, picture]), readings=[make.reading("vl", found)])
+    assert [(block.label, block.text) for block in page.blocks] == [
+        ("title", "Found"),
+        ("text", "more"),
+        ("picture", ""),
+    ]
+    assert page.warnings == []
 
 
 def test_text_drawn_twice_is_there_once_and_repeats_elsewhere_stay() -> None:
