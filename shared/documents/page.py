@@ -19,6 +19,10 @@ Hidden = Literal["render_mode", "transparent", "background_colour", "covered", "
 of what lies under it, under something opaque, smaller than a point, or off the page."""
 
 
+Origin = Literal["contents", "annotation", "widget"]
+"""What shows a text: the page's contents, an annotation, or a form field."""
+
+
 class Inspected(msgspec.Struct, frozen=True, kw_only=True):
     """A document that can be opened."""
 
@@ -51,7 +55,7 @@ class NativeLine(msgspec.Struct, frozen=True, kw_only=True):
     visible: bool = True
     hidden: Hidden | None = None
     """Set when `visible` is false."""
-    origin: Literal["contents", "annotation", "widget"] = "contents"
+    origin: Origin = "contents"
     """Whether the page itself, an annotation or a form field shows it."""
     bad_unicode: bool = False
     """The font does not say which characters these are: replacement or private-use characters, control codes, glyph names."""
@@ -84,7 +88,7 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
     bbox: list[float]
     kind: Literal["annotation", "widget"]
     subtype: str
-    """`FreeText`, `Stamp`, `Text`, `CheckBox`, … as PDF names it."""
+    """`FreeText`, `Stamp`, `Text`, `CheckBox`, … as PDF names it; `Password` for a field that shows dots, whose value is nowhere."""
     text: str = ""
     name: str = ""
     """Name of a form field."""

@@ -20,11 +20,12 @@ from shared.contracts.document import OutlineEntry, Warning, rounded
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import PageGeometry
 from shared.documents import sniff
+from shared.documents.annotations import annotations_of, field_lines, storable
 from shared.documents.blame import raised_in
 from shared.documents.frame import Frame
 from shared.documents.limits import Bounds, check_pages, check_pixels
 from shared.documents.marks import Marks, quiet
-from shared.documents.page import Annotation, Inspected, OpenedPage, PageAnswer, PageCall
+from shared.documents.page import Inspected, OpenedPage, PageAnswer, PageCall
 from shared.documents.pictures import SMALL_SIDE, packed, small_of
 from shared.documents.raster import draw, render
 from shared.documents.text import native_lines
@@ -38,7 +39,6 @@ _MIN_SIDE, _MAX_SIDE = 1.0, 1e7
 _PATH = re.compile(r"'[^']*'|/\S+")
 """Names of files in MuPDF's words: ours are temporary, and an error message is shown to anybody."""
 _MAX_OUTLINE = 10_000
-_MAX_ANNOTATIONS = 2_000
 _LETTER = PageGeometry(width=612.0, height=792.0)
 """Geometry of a page that cannot be opened, as PDF readers assume it."""
 quiet()
@@ -123,13 +123,17 @@ class PdfFile:
         try:
             marks = Marks(page, *frame.unrotated, self._limits.max_page_drawings)
             lines = native_lines(page, frame, marks, self._limits, page_no)
-            annotations = list(_annotations(page, frame))
+            annotations = annotations_of(page, frame, lines)
+            fields = [one for one in annotations if one.kind == "widget" and one.shown]
+            if fields:
+                shown = field_lines([line for line in lines if line.origin == "widget"], fields)
+                lines = [*(line for line in lines if line.origin != "widget"), *shown]
         finally:
             if turned:
                 page.set_rotation(frame.rotation)
         coverage = marks.image_coverage
         drawn = marks.drawn_coverage
-        seen = any(line.visible for line in lines) or bool(annotations)
+        seen = any(line.visible for line in lines) or any(one.shown for one in annotations)
         opened = OpenedPage(
             page_no=page_no,
             width=frame.width,
@@ -152,7 +156,7 @@ class PdfFile:
         with contextlib.suppress(DocfleetError), _reading(None):
             entries = self._document.get_toc(simple=True)[:_MAX_OUTLINE]
             return [
-                OutlineEntry(level=level, title=_storable(title), page_no=page_no if page_no > 0 else None)
+                OutlineEntry(level=level, title=storable(title), page_no=page_no if page_no > 0 else None)
                 for level, title, page_no in entries
             ]
         return []
@@ -187,36 +191,6 @@ def shows_more_than_it_says(page: OpenedPage) -> bool:
     return not any(line.visible for line in page.lines)
 
 
-def _annotations(page: Any, frame: Frame) -> Iterator[Annotation]:
-    for number, annotation in enumerate(page.annots()):
-        if number >= _MAX_ANNOTATIONS:
-            return
-        subtype = annotation.type[1]
-        if subtype == "Popup":
-            continue
-        text = annotation.info.get("content") or annotation.get_text("text")
-        yield Annotation(
-            bbox=frame.clipped(frame.box(annotation.rect)),
-            kind="annotation",
-            subtype=subtype,
-            text=_storable(text.strip()),
-        )
-    for number, widget in enumerate(page.widgets()):
-        if number >= _MAX_ANNOTATIONS:
-            return
-        value = widget.field_value
-        tickable = widget.field_type in (pymupdf.PDF_WIDGET_TYPE_CHECKBOX, pymupdf.PDF_WIDGET_TYPE_RADIOBUTTON)
-        checked = (value not in (None, False, "", "Off")) if tickable else None
-        yield Annotation(
-            bbox=frame.clipped(frame.box(widget.rect)),
-            kind="widget",
-            subtype=widget.field_type_string or "Unknown",
-            text="" if tickable or value is None else _storable(str(value)),
-            name=_storable(widget.field_name or ""),
-            checked=checked,
-        )
-
-
 class _Complaints:
     """What MuPDF notes while it goes on: it leaves out what it cannot decode, also for want of memory, and raises nothing."""
 
@@ -237,10 +211,6 @@ class _Complaints:
 _OUT_OF_MEMORY = ("malloc", "calloc", "realloc", "out of memory", "exceeds system limits")
 """Words of MuPDF's allocator, and of OpenJPEG when a tile cannot be allocated."""
 _LEFT_OUT = ("Ignoring error", "gnored error", "may not be correct", "premature end", "library error")
-
-
-def _storable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 @contextlib.contextmanager

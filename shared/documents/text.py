@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -17,7 +17,7 @@ from shared.documents.frame import Frame
 from shared.documents.hiding import Hiding
 from shared.documents.limits import Bounds, check_characters
 from shared.documents.marks import Marks
-from shared.documents.page import Hidden, NativeLine
+from shared.documents.page import Hidden, NativeLine, Origin
 
 _FLAGS = mupdf.FZ_STEXT_PRESERVE_WHITESPACE | mupdf.FZ_STEXT_USE_CID_FOR_UNKNOWN_UNICODE
 """Ligatures come as letters; a character the font has no Unicode for comes as its number in the font, and is marked as such."""
@@ -34,29 +34,43 @@ _BAD_SHARE = 0.2
 
 
 def native_lines(page: Any, frame: Frame, marks: Marks, limits: Bounds, page_no: int) -> list[NativeLine]:
-    """Lines of the contents of a `pymupdf.Page` (rotation 0) in the order of the file, without its annotations.
+    """Lines of a `pymupdf.Page` (rotation 0) in the order of the file: of its contents, then of annotations and form fields.
 
     Raises `resource_limit` beyond `limits.max_page_characters`, and what MuPDF raises.
     """
-    text = _structured_text(page)
-    check_characters(len(text.extractText()), limits, page_no)
-    lines = [line for block in text.extractRAWDICT()["blocks"] if block["type"] == 0 for line in block["lines"]]
-    light = any(_is_light(span["color"]) for line in lines for span in line["spans"])
+    texts = [(origin, _structured_text(page, run)) for origin, run in _layers(page)]
+    check_characters(sum(len(text.extractText()) for _, text in texts), limits, page_no)
+    lines = [
+        (origin, line)
+        for origin, text in texts
+        for block in text.extractRAWDICT()["blocks"]
+        if block["type"] == 0
+        for line in block["lines"]
+    ]
+    light = any(_is_light(span["color"]) for _, line in lines for span in line["spans"])
     hiding = Hiding(page, marks, light)
     found: list[NativeLine] = []
-    for line in lines:
+    for origin, line in lines:
         spans = [(span, _why_hidden(span, frame, hiding)) for span in line["spans"] if span["chars"]]
         for reason, part in groupby(spans, key=lambda pair: pair[1]):
-            if (made := _line([span for span, _ in part], line, reason, frame)) is not None:
+            if (made := _line([span for span, _ in part], line, reason, frame, origin)) is not None:
                 found.append(made)
     return found
 
 
-def _structured_text(page: Any) -> Any:
-    # An infinite box keeps text that lies off the page; PyMuPDF's own way would drop it, and would mix in annotations.
+def _layers(page: Any) -> Iterator[tuple[Origin, Callable[..., None]]]:
+    yield "contents", mupdf.fz_run_page_contents
+    if page.first_annot is not None:
+        yield "annotation", mupdf.fz_run_page_annots
+    if page.first_widget is not None:
+        yield "widget", mupdf.fz_run_page_widgets
+
+
+def _structured_text(page: Any, run: Callable[..., None]) -> Any:
+    # An infinite box keeps text that lies off the page; PyMuPDF's own way would drop it.
     text = mupdf.FzStextPage(mupdf.FzRect(mupdf.FzRect.Fixed_INFINITE))
     device = mupdf.fz_new_stext_device(text, mupdf.FzStextOptions(_FLAGS))
-    mupdf.fz_run_page_contents(pymupdf._as_fz_page(page), device, mupdf.FzMatrix(), mupdf.FzCookie())
+    run(pymupdf._as_fz_page(page), device, mupdf.FzMatrix(), mupdf.FzCookie())
     mupdf.fz_close_device(device)
     return pymupdf.TextPage(text)
 
@@ -76,7 +90,7 @@ def _why_hidden(span: dict[str, Any], frame: Frame, hiding: Hiding) -> Hidden | 
 
 
 def _line(
-    spans: Sequence[dict[str, Any]], line: dict[str, Any], reason: Hidden | None, frame: Frame
+    spans: Sequence[dict[str, Any]], line: dict[str, Any], reason: Hidden | None, frame: Frame, origin: Origin
 ) -> NativeLine | None:
     chars = [(char, span) for span in spans for char in span["chars"] if all(map(math.isfinite, char["bbox"]))]
     while chars and _is_blank(chars[0][0]["c"]):
@@ -107,6 +121,7 @@ def _line(
         color=f"#{main['color']:06x}",
         visible=reason is None,
         hidden=reason,
+        origin=origin,
         bad_unicode=bad > 0 and bad >= _BAD_SHARE * len(inked),
     )
 

@@ -269,28 +269,6 @@ def test_blank(bench: Bench) -> None:
     assert bench.open(pdf.bytes())[0].blank
 
 
-def test_annotations_and_fields_are_apart_from_the_text(bench: Bench) -> None:
-    document = pymupdf.open()
-    page = document.new_page()
-    page.insert_text((72, 72), "contents")
-    page.add_freetext_annot((100, 200, 300, 240), "a note")
-    for kind, name, value in (
-        (pymupdf.PDF_WIDGET_TYPE_TEXT, "city", "Basel"),
-        (pymupdf.PDF_WIDGET_TYPE_CHECKBOX, "agreed", True),
-    ):
-        widget = pymupdf.Widget()
-        widget.field_type, widget.field_name, widget.field_value = kind, name, value
-        widget.rect = pymupdf.Rect(100, 300 if value is True else 400, 150, 320 if value is True else 420)
-        page.add_widget(widget)
-    opened, _ = bench.open(document.tobytes())
-    assert [line.text for line in opened.lines] == ["contents"]
-    assert [(one.subtype, one.text, one.name, one.checked) for one in opened.annotations] == [
-        ("FreeText", "a note", "", None),
-        ("Text", "Basel", "city", None),
-        ("CheckBox", "", "agreed", True),
-    ]
-
-
 def test_geometry_and_outline(bench: Bench) -> None:
     document = pymupdf.open()
     for _ in range(3):
