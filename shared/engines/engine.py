@@ -19,11 +19,13 @@ Array = npt.NDArray[Any]
 class BatchProfile(msgspec.Struct, frozen=True, kw_only=True):
     """How text lines are batched on an engine. Widths are pixels at the model's height.
 
-    Invariant: `batches` is ascending in width, and each of its widths is a multiple of `width_step`.
+    Invariants: `batches` and `steps` are ascending in width, and each of their widths is a bucket of its own.
     """
 
     width_step: int
     """Widths are rounded up to a multiple of this, so that the set of shapes an engine sees stays small."""
+    steps: tuple[tuple[int, int], ...] = ()
+    """`(widest, step)`: finer steps for narrower lines, where padding is a larger share; `width_step` above the last one."""
     batches: tuple[tuple[int, int], ...]
     """`(widest bucket, lines per call)`, ascending; buckets above the last one go one line a call."""
     max_items: int
@@ -35,7 +37,8 @@ class BatchProfile(msgspec.Struct, frozen=True, kw_only=True):
 
     def bucket(self, width: int) -> int:
         """The padded width of a line `width` pixels wide (at least one step)."""
-        return max(1, -(-width // self.width_step)) * self.width_step
+        step = next((step for widest, step in self.steps if width <= widest), self.width_step)
+        return max(1, -(-width // step)) * step
 
     def items(self, bucket: int) -> int:
         """Lines of this bucket that go into one call."""

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, cast
 
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.engines.engine import Engine
+from shared.engines.processor import engines
 
 if TYPE_CHECKING:
     from shared.settings import Engines
 
-_ORDER = ("openvino", "onnxruntime")
-"""`auto` takes the first that is installed."""
-
 
 def available() -> list[str]:
-    """Engines whose package is installed, best first; imports none of them."""
-    return [name for name in _ORDER if find_spec(name) is not None]
+    """Engines whose package is installed, the fastest for this processor first; imports none of them. `auto` takes the first."""
+    return [name for name in engines() if find_spec(name) is not None]
 
 
 def open_engine(settings: Engines) -> Engine:

@@ -1,4 +1,4 @@
-"""OpenVINO on the CPU, the default engine.
+"""OpenVINO on the CPU, the default engine where the processor has AVX-512 (see `processor.engines`).
 
 Settings that are not OpenVINO's defaults, each for a measured reason:
 - `ENABLE_CPU_PINNING=False`: pinned, two processes with one thread each share core 0 (36 lines a second instead of 67).

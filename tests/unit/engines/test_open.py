@@ -29,6 +29,21 @@ def test_auto_takes_onnxruntime_where_openvino_is_absent(monkeypatch: pytest.Mon
     assert (engine.name, engine.precision, engine.streams) == ("onnxruntime", "f32", 3)
 
 
+@pytest.mark.parametrize(
+    ("flags", "name"),
+    [
+        ("fma avx2", "onnxruntime"),
+        ("fma avx2 avx512f", "openvino"),
+        ("avx2 avx512f amx_bf16", "openvino"),
+        ("", "onnxruntime"),
+    ],
+)
+def test_auto_takes_the_faster_engine_for_the_processor(monkeypatch: pytest.MonkeyPatch, flags: str, name: str) -> None:
+    monkeypatch.setattr(processor, "_flags", lambda: frozenset(flags.split()))
+    monkeypatch.setattr(opening, "find_spec", lambda name: object())
+    assert opening.available()[0] == name
+
+
 def test_opening_the_settings_imports_no_engine() -> None:
     code = "import sys, shared.engines.open, shared.models.install; print(*{'openvino', 'onnxruntime', 'onnx', 'cv2'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
