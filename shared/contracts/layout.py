@@ -28,6 +28,13 @@ from shared.contracts.errors import ErrorInfo
 from shared.contracts.options import Options
 from shared.contracts.records import ObjectRef, SourceInfo, Status, TaskRef, Totals
 
+Hidden = Literal[
+    "render_mode", "transparent", "background_colour", "covered", "tiny", "outside", "ocr_layer", "hidden_field"
+]
+"""Why text cannot be seen: it is painted with text rendering mode 3 (`render_mode`), with an opacity below a twentieth, in the colour
+of what lies under it, under something opaque, smaller than a point, or off the page; it is the text layer of a scan that was read anew
+(`ocr_layer`), or the value of a form field that is not shown (`hidden_field`)."""
+
 
 class PageGeometry(msgspec.Struct, frozen=True, kw_only=True):
     """A page as displayed."""
@@ -77,6 +84,8 @@ class TextLine(msgspec.Struct, frozen=True, kw_only=True):
     monospace: bool = False
     vertical: bool = False
     """A CJK column read top to bottom."""
+    hidden: Hidden | None = None
+    """Why it cannot be seen; none for what is seen."""
 
 
 class GridCell(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,7 +147,9 @@ class PageLayout(msgspec.Struct, frozen=True, kw_only=True):
     dpi: float | None = None
     regions: list[Region] = []
     invisible: list[TextLine] = []
-    """Text of the page that cannot be seen."""
+    """Text of the page that cannot be seen, each line with the reason in `hidden`."""
+    notes: list[TextLine] = []
+    """Text of annotations that pop up beside the page: comments, sticky notes."""
     tasks: list[TaskRef] = []
     models: list[ModelRef] = []
     warnings: list[Warning] = []

@@ -13,8 +13,8 @@ import numpy as np
 import pymupdf
 from numpy.typing import NDArray
 
+from shared.contracts.layout import Hidden
 from shared.documents.marks import Marks
-from shared.documents.page import Hidden
 
 _SAME_COLOUR = 0.05
 """Greatest difference of a channel (0..1) between text and ground that no eye tells apart."""

@@ -12,12 +12,7 @@ import msgspec
 
 from shared.children.block import Block
 from shared.contracts.document import OutlineEntry, Unit, Warning
-from shared.contracts.layout import PageGeometry
-
-Hidden = Literal["render_mode", "transparent", "background_colour", "covered", "tiny", "outside"]
-"""Why text cannot be seen: it is painted with text rendering mode 3 (`render_mode`), with an opacity below a twentieth, in the colour
-of what lies under it, under something opaque, smaller than a point, or off the page."""
-
+from shared.contracts.layout import Hidden, PageGeometry
 
 Origin = Literal["contents", "annotation", "widget"]
 """What shows a text: the page's contents, an annotation, or a form field."""

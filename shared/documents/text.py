@@ -13,11 +13,12 @@ import pymupdf
 from pymupdf import mupdf
 
 from shared.contracts.document import rounded
+from shared.contracts.layout import Hidden
 from shared.documents.frame import Frame
 from shared.documents.hiding import Hiding
 from shared.documents.limits import Bounds, check_characters
 from shared.documents.marks import Marks
-from shared.documents.page import Hidden, NativeLine, Origin
+from shared.documents.page import NativeLine, Origin
 
 _FLAGS = mupdf.FZ_STEXT_PRESERVE_WHITESPACE | mupdf.FZ_STEXT_USE_CID_FOR_UNKNOWN_UNICODE
 """Ligatures come as letters; a character the font has no Unicode for comes as its number in the font, and is marked as such."""

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from services.assembler.document import captions, joins, lists, sections
 from services.assembler.document.order import Item, reading_order
-from services.assembler.document.regions import best_readings, blocks_of, invisible, skew
+from services.assembler.document.regions import apart, best_readings, blocks_of, skew
 from services.assembler.document.text import PAIR
-from shared.contracts.document import Block, Confidence, Label, Page, Unit, Warning
+from shared.contracts.document import Block, Confidence, ContentLayer, Label, Page, Unit, Warning
 from shared.contracts.errors import ErrorInfo
-from shared.contracts.layout import ComposedPage, PageLayout, Reading, Region, RegionReading
+from shared.contracts.layout import ComposedPage, PageLayout, Reading, Region, RegionReading, TextLine
 from shared.contracts.records import PageStatus
 
 LOW_CONFIDENCE = 0.6
@@ -74,9 +74,8 @@ def compose_page(given: PageInput) -> ComposedPage:
     found = [block for region in regions for block in blocks_of(region, read.get(region.region_id), layout, slope)]
     for region_id in sorted(set(read) - known):
         found += blocks_of(_found_by_reader(region_id, read[region_id], layout), read[region_id], layout, slope)
-    hidden = sorted(layout.invisible, key=lambda line: (line.bbox[1], line.bbox[0], line.text or ""))
     blocks = joins.joined_over_columns(sections.promoted(lists.marked(arranged(found))))
-    blocks += [invisible(line, i, layout) for i, line in enumerate(hidden) if (line.text or "").strip()]
+    blocks += [*_apart(layout.notes, layout, "notes"), *_apart(layout.invisible, layout, "invisible")]
     blocks = captions.attached(blocks)
     names = {block.id: f"p{given.page_no:05d}-b{index:03d}" for index, block in enumerate(blocks)}
     blocks = _numbered(blocks, names)
@@ -210,8 +209,13 @@ def _numbered(blocks: Sequence[Block], names: Mapping[str, str]) -> list[Block]:
     ]
 
 
+def _apart(lines: Sequence[TextLine], layout: PageLayout, layer: ContentLayer) -> list[Block]:
+    ordered = sorted(lines, key=lambda line: (line.bbox[1], line.bbox[0], line.text or ""))
+    return [apart(line, i, layout, layer) for i, line in enumerate(ordered) if (line.text or "").strip()]
+
+
 def _status(blocks: Sequence[Block], errors: Sequence[ErrorInfo]) -> PageStatus:
-    seen = [block for block in blocks if block.content_layer != "invisible"]
+    seen = [block for block in blocks if block.content_layer not in ("invisible", "background")]
     if errors and not any(block.text or block.latex for block in seen):
         return "failed"
     return "ok" if seen else "blank"

@@ -96,19 +96,20 @@ def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout,
     return out
 
 
-def invisible(line: TextLine, index: int, layout: PageLayout) -> Block:
-    """A line that cannot be seen, in its own layer."""
+def apart(line: TextLine, index: int, layout: PageLayout, layer: ContentLayer) -> Block:
+    """A line that is not part of what a reader sees, in its own layer: hidden (`reason` says how), off the page, or a note."""
     box = clipped(line.bbox, layout.width, layout.height)
     text = (line.text or "").strip()
     return Block(
-        id=f"~{index:05d}",
+        id=f"~{layer}{index:05d}",
         order=0,
         label="text",
-        raw_label="invisible",
-        content_layer="invisible",
+        raw_label=layer,
+        content_layer="background" if line.hidden == "outside" else layer,
         text=text,
         prov=[Provenance(page_no=layout.page_no, bbox=box, char_span=[0, len(text)])],
         font_size=line.font_size,
+        reason=line.hidden,
     )
 
 

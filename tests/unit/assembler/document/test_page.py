@@ -147,6 +147,18 @@ def test_invisible_text_is_kept_apart_and_decides_nothing() -> None:
     assert only.page.status == "blank"
 
 
+def test_text_off_the_page_and_notes_have_layers_of_their_own() -> None:
+    covered = TextLine(bbox=[60, 500, 200, 512], text="under a box", hidden="covered")
+    beside = TextLine(bbox=[600, 400, 600, 412], text="beside the page", hidden="outside")
+    note = TextLine(bbox=[60, 300, 80, 320], text="please check")
+    page = make.page(make.layout([], invisible=[covered, beside], notes=[note]))
+    assert [(block.content_layer, block.text, block.reason) for block in page.blocks] == [
+        ("notes", "please check", None),
+        ("background", "beside the page", "outside"),
+        ("invisible", "under a box", "covered"),
+    ]
+
+
 def test_headers_come_first_and_footers_last() -> None:
     page = make.page(
         make.layout(
