@@ -88,6 +88,8 @@ def reader_of(draft: Draft, inspection: Inspection) -> tuple[Reader, str | None]
         return ("native" if has_text else "none"), None
     if inspection.vl_profile is not None and whole_pages(inspection):
         return "vl", f"vl={options.vl}"
+    if draft.label in NEEDS_STRUCTURE and draft.grid is not None and _is_native_grid(draft):
+        return "native", GRID  # cells and characters are exact; a model could only add mistakes
     if inspection.vl_profile is not None and options.vl == "auto" and draft.label in VL_LABELS:
         return "vl", None
     if draft.label in NEEDS_STRUCTURE:

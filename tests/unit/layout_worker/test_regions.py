@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.layout_worker.boxes import area, share_inside
-from services.layout_worker.columns import grouped
 from services.layout_worker.clean import clean
+from services.layout_worker.columns import grouped
 from services.layout_worker.drafts import Draft, Drawn, Piece
 from services.layout_worker.found import FoundBox
 from services.layout_worker.regions import build
