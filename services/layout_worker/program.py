@@ -23,6 +23,7 @@ from shared.models import lines
 from shared.models.install import installed
 from shared.models.layout import LayoutModel
 from shared.models.lines import LineDetector
+from shared.models.pictures import shrunk
 
 if TYPE_CHECKING:
     from shared.settings import Settings
@@ -97,14 +98,16 @@ def _glance(picture: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], float]:
     scale = max(height, width) / GLANCE
     if scale <= 1:
         return picture, 1.0
-    size = (max(1, round(width / scale)), max(1, round(height / scale)))
-    return np.asarray(cv2.resize(picture, size, interpolation=cv2.INTER_AREA), dtype=np.uint8), scale
+    return shrunk(picture, max(1, round(width / scale)), max(1, round(height / scale))), scale
 
 
 def ink_of(picture: NDArray[np.uint8]) -> float:
     """Share of pixels, 0..1, that differ from the ground of an RGB picture by more than `INK`. The ground is the median grey."""
-    grey = picture.min(axis=2).astype(np.int16)  # the darkest channel, so that coloured ink counts
-    return float(np.mean(np.abs(grey - np.median(grey)) > INK))
+    red, green, blue = cv2.split(picture)
+    darkest = cv2.min(cv2.min(red, green), blue)  # so that coloured ink counts
+    counts = np.bincount(darkest.reshape(-1), minlength=256)
+    ground = int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
+    return float(counts[np.abs(np.arange(256) - ground) > INK].sum() / counts.sum())
 
 
 def _is_red(picture: NDArray[np.uint8], quad: list[float], seals: list[list[float]]) -> bool:

@@ -30,11 +30,15 @@ PAPER = 150
 """Darkest channel, of 255, that half of what is not red inside has at least: a stamp stands on paper, a photo's reds don't."""
 
 
+_MOST_APART = np.floor(np.arange(256) * HUE).astype(np.uint8)
+
+
 def red(picture: NDArray[np.uint8], over: int = RED_OVER) -> NDArray[np.bool_]:
     """Which pixels of an RGB picture (height, width, 3) are red: bool (height, width)."""
-    wide = picture.astype(np.int16)
-    over_both = wide[..., 0] - np.maximum(wide[..., 1], wide[..., 2])
-    result: NDArray[np.bool_] = (over_both > over) & (np.abs(wide[..., 1] - wide[..., 2]) <= over_both * HUE)
+    first, second, third = cv2.split(picture)
+    lead = cv2.subtract(first, cv2.max(second, third))  # saturates at 0
+    apart = cv2.absdiff(second, third)
+    result: NDArray[np.bool_] = (lead > over) & (apart <= cv2.LUT(lead, _MOST_APART))
     return result
 
 

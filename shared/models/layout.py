@@ -16,7 +16,7 @@ import numpy.typing as npt
 from shared.contracts.document import Label, ModelRef
 from shared.engines.engine import Array, Engine
 from shared.models.network import OpenModel
-from shared.models.pictures import Normalise, Picture, resized
+from shared.models.pictures import Normalise, Picture, shrunk
 
 if TYPE_CHECKING:
     from shared.settings import Settings
@@ -56,7 +56,7 @@ class LayoutModel:
     def detect(self, picture: Picture) -> list[LayoutBox]:
         """Boxes of a page, best first. `picture` is uint8 RGB `(height, width, 3)`, any size; it is stretched to the network's 608 x 800."""
         height, width = picture.shape[:2]
-        planes = self._normalise.batch(resized(picture, self._width, self._height), self._height, self._width)
+        planes = self._normalise.batch(shrunk(picture, self._width, self._height), self._height, self._width)
         outputs = self._model.network.infer(planes)
         boxes, scores, classes = self._decode(outputs)
         boxes *= np.array([width / self._width, height / self._height] * 2, dtype=np.float32)

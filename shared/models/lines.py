@@ -20,7 +20,7 @@ from shared.contracts.document import ModelRef
 from shared.engines.engine import Engine
 from shared.models.contours import Map, Points, inside, outlines
 from shared.models.network import OpenModel
-from shared.models.pictures import Normalise, Picture, resized
+from shared.models.pictures import Normalise, Picture, shrunk
 
 if TYPE_CHECKING:
     from shared.settings import Settings
@@ -91,7 +91,7 @@ class LineDetector:
         """Lines in picture pixels, and their median thickness in the map. Small pictures are never enlarged."""
         height, width = picture.shape[:2]
         scale = min(1.0, side / max(height, width))
-        small = resized(picture, max(1, round(width * scale)), max(1, round(height * scale)))
+        small = shrunk(picture, max(1, round(width * scale)), max(1, round(height * scale)))
         planes = self._normalise.batch(small, *padded_size(small.shape[0], small.shape[1], side))
         probability = self._model.network.infer(planes)[0][0, 0, : small.shape[0], : small.shape[1]]
         factor = np.array([width / small.shape[1], height / small.shape[0]], dtype=np.float32)
