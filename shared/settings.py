@@ -139,7 +139,7 @@ class Engines(_Group):
     """Where networks run."""
 
     kind: Literal["auto", "openvino", "onnxruntime"] = Field(
-        "auto", description="`auto` takes OpenVINO, then ONNX Runtime."
+        "auto", description="`auto` takes the faster one for this processor: OpenVINO with AVX-512, else ONNX Runtime."
     )
     precision: Literal["auto", "f32", "bf16"] = Field(
         "auto", description="`auto` is bf16 where the CPU has AMX or avx512_bf16 (OpenVINO only)."
@@ -178,6 +178,9 @@ class Rec(_Group):
         None, ge=0, le=1_000, description="Wait for a fuller batch, from its first crop; none is the engine profile's."
     )
     crop_cache: int = Field(20_000, ge=0, description="Crops whose text is remembered.")
+    page_cache_bytes: int = Field(
+        32 * 2**20, ge=0, description="Readings of whole pages that are remembered, some 20 to 100 kB each."
+    )
     low_confidence: float = Field(
         0.8,
         ge=0,

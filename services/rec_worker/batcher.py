@@ -36,6 +36,9 @@ class Flush(StrEnum):
     """Why a batch went."""
 
     full = "full"
+    """It has as many crops as its width class or `max_items` allows."""
+    cost = "cost"
+    """It has as much padded width as `max_cost` allows; also a crop that is wider than that, alone."""
     linger = "linger"
     idle = "idle"
     """Nothing more was on its way."""
@@ -98,8 +101,11 @@ class Batcher(Generic[T]):
 
     def room(self, bucket: int) -> int:
         """Items of a full batch of this bucket; at least 1."""
-        profile = self.profile
-        return max(1, min(profile.items(bucket), profile.max_items, profile.max_cost // bucket))
+        return max(1, min(self._items(bucket), self.profile.max_cost // bucket))
+
+    def _items(self, bucket: int) -> int:
+        """Items of a full batch if cost were no matter."""
+        return min(self.profile.items(bucket), self.profile.max_items)
 
     def add(self, items: Iterable[Item[T]], now: float) -> None:
         """Crops that came at `now`."""
@@ -145,7 +151,7 @@ class Batcher(Generic[T]):
 
     def _ready(self, bucket: int, group: list[_Waiting[T]], now: float, upstream: bool, drain: bool) -> Flush | None:
         if len(group) >= self.room(bucket):
-            return Flush.full
+            return Flush.cost if self.profile.max_cost // bucket < self._items(bucket) else Flush.full
         if drain:
             return Flush.drain
         if any(waiting.item.due is not None and waiting.item.due <= now for waiting in group):

@@ -56,5 +56,11 @@ class PageRead(msgspec.Struct, frozen=True, kw_only=True):
     errors: list[ErrorInfo] = []
     crops: int = 0
     cache_hits: int = 0
+    blank: int = 0
+    """Lines without ink, which were not read."""
+    direct: int = 0
+    """Regions read as the one line they are, without detection."""
+    direct_fallbacks: int = 0
+    """Those of them that were not read surely and were looked at again with detection."""
     facts: list[BatchFact] = []
     """Batches that ended since the last answer, of any call."""

@@ -25,6 +25,10 @@ each new width is another input shape the engine keeps memory for."""
 WIDEST = 5 * MAX_WIDTH
 """A line of 200 to 250 characters. What is longer for its height is a rule that was taken for text, and must not cost a page's work."""
 
+FLAT = 8
+"""Grey levels of 255. Paper without noise has 0 to 3 after JPEG; the faintest print that is legible on it has 20 and more; noisy paper has
+more than this too and is read, which costs time and no text."""
+
 _STRAIGHT = 0.75
 """Pixels a corner may stand off its upright box for a line to be cut without resampling."""
 _SHRINK = 2.0
@@ -95,6 +99,12 @@ def scaled(crop: Pixels, height: int, squeeze: float) -> Pixels:
     shrunk = crop.shape[0] >= height * _SHRINK
     resized = cv2.resize(crop, (width, height), interpolation=cv2.INTER_AREA if shrunk else cv2.INTER_LINEAR)
     return np.ascontiguousarray(resized, dtype=np.uint8)
+
+
+def is_blank(crop: Pixels) -> bool:
+    """Whether there is no ink: nowhere in the crop does a channel differ by more than `FLAT` from itself elsewhere."""
+    flat = crop.reshape(-1, 3)
+    return bool((flat.max(axis=0).astype(np.int16) - flat.min(axis=0) <= FLAT).all())
 
 
 def pieces(crop: Pixels, max_width: int = MAX_WIDTH) -> list[tuple[Pixels, bool]]:

@@ -95,7 +95,8 @@ class PageReading:
         with self._tools.lines.cutting(self._ticket):
             works = [self._found(region) for region in self._page.regions]
         self._read(works)
-        again = [work for work in works if not work.detected and self._unsure(work)]
+        direct = [work for work in works if not work.detected]
+        again = [work for work in direct if self._unsure(work)]
         if again:
             with self._tools.lines.cutting(self._ticket):
                 others = [_Work(work.region, self._detected(work.region)) for work in again]
@@ -112,6 +113,9 @@ class PageReading:
             errors=self._errors,
             crops=self._tally.crops,
             cache_hits=self._tally.cache_hits,
+            blank=self._tally.blank,
+            direct=len(direct),
+            direct_fallbacks=len(again),
         )
 
     # --- what is to be read -------------------------------------------------------------------------------------------

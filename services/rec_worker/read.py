@@ -18,6 +18,9 @@ from services.rec_worker.inference import Inference, Text
 from shared.contracts.options import Lane
 
 NOTHING = Text("", 0.0)
+_SILENCE: Future[Text] = Future()
+"""The answer of what has no ink."""
+_SILENCE.set_result(NOTHING)
 
 
 class Ticket(NamedTuple):
@@ -92,6 +95,10 @@ class LineReader:
     def _ask(self, crop: Pixels, squeeze: float, ticket: Ticket, tally: Tally) -> _Asked:
         asked: list[tuple[Future[Text], bool]] = []
         for pixels, gap in crops.pieces(crops.scaled(crop, self._height, squeeze)):
+            if crops.is_blank(pixels):
+                tally.blank += 1
+                asked.append((_SILENCE, gap))
+                continue
             key = crop_key(pixels, self._inference.bucket(pixels.shape[1]), self._model)
             future, mine = self._cache.ask(key)
             tally.crops += 1
@@ -110,6 +117,7 @@ class Tally:
     def __init__(self) -> None:
         self.crops = 0
         self.cache_hits = 0
+        self.blank = 0
 
 
 class _Asked(NamedTuple):

@@ -14,7 +14,9 @@ from contextlib import contextmanager
 import msgspec
 
 from services.rec_worker.call import PageRead, PageToRead
-from services.rec_worker.facts import count
+from services.rec_worker.facts import Busy, count
+from services.rec_worker.pages import PageCache, page_key
+from services.rec_worker.places import Places
 from shared.children.block import Block
 from shared.children.child import Child
 from shared.contracts.codec import decode, encode, sha256
@@ -28,6 +30,7 @@ from shared.objects.open import open_store
 from shared.settings import Settings, for_engine_child
 from shared.streams.failure import page_failed
 from shared.streams.stage import Delivery, Emit
+from shared.telemetry import metrics
 
 PAGE_INCHES = (8.27, 11.69)
 """A4, of which the cost of a task is estimated: its picture in RGB and its JPEG."""
@@ -48,13 +51,18 @@ class RecWorker:
         self._bucket = settings.objects.bucket
         self._page_bytes = int(PAGE_INCHES[0] * PAGE_INCHES[1] * settings.layout.dpi**2 * 4)
         self._documents = Documents(settings.limits)
+        streams = settings.engines.streams or cores()
+        calls = min(stage.max_in_flight, CALLS_PER_STREAM * streams)
+        self._places = Places(calls)
+        self._pages = PageCache(settings.rec.page_cache_bytes)
+        self._busy = Busy(streams)
         self._engine = Child(
             "services.rec_worker.program:create",
             for_engine_child(settings),
             name="rec-engine",
             recycle_bytes=settings.engines.recycle_bytes,
             call_timeout_s=stage.call_timeout_s,
-            threads=min(stage.max_in_flight, CALLS_PER_STREAM * (settings.engines.streams or cores())),
+            threads=calls,
         )
         self._coming = 0
 
@@ -94,28 +102,26 @@ class RecWorker:
         with self._on_its_way():
             layout = await self._layout(task)
             jpeg = None if layout.picture_key is None else await self._store.get(self._bucket, layout.picture_key)
-            size, picture = None, None
-            if jpeg is not None:
+            page = PageToRead(
+                document_id=task.document_id,
+                page_no=task.page_no,
+                width=layout.width,
+                height=layout.height,
+                regions=_regions(task, layout),
+                fallback_from=task.fallback_from,
+                lane=task.lane,
+            )
+            key = page_key(page, jpeg)
+            answer = self._pages.get(key)
+            metrics.REC_PAGE_CACHE.labels(result="miss" if answer is None else "hit").inc()
+            picture = None
+            if answer is None and jpeg is not None:
                 with Block.of(jpeg) as block:
                     width, height, picture = await self._documents.decode(block)
-                size = (width, height)
-        page = PageToRead(
-            document_id=task.document_id,
-            page_no=task.page_no,
-            width=layout.width,
-            height=layout.height,
-            picture=size,
-            regions=_regions(task, layout),
-            fallback_from=task.fallback_from,
-            lane=task.lane,
-            due_in_s=None if task.deadline is None else task.deadline - time.time(),
-            coming=self._coming,
-        )
-        try:
-            answer, _ = await self._engine.call("read", page, [] if picture is None else [picture], returns=PageRead)
-        finally:
-            if picture is not None:
-                picture.close()
+                page = msgspec.structs.replace(page, picture=(width, height))
+        if answer is None:
+            answer = await self._asked(task, page, picture)
+            self._pages.keep(key, answer)
         count(answer)
         return Reading(
             document_id=task.document_id,
@@ -130,6 +136,24 @@ class RecWorker:
             cache_hits=answer.cache_hits,
             seconds=round(time.monotonic() - started, 4),
         )
+
+    async def _asked(self, task: RecTask, page: PageToRead, picture: Block | None) -> PageRead:
+        """What the engine child reads; closes the picture."""
+        try:
+            async with self._places.hold(task.lane):
+                page = msgspec.structs.replace(
+                    page,
+                    due_in_s=None if task.deadline is None else task.deadline - time.time(),
+                    coming=self._coming,
+                )
+                answer, _ = await self._engine.call(
+                    "read", page, [] if picture is None else [picture], returns=PageRead
+                )
+        finally:
+            if picture is not None:
+                picture.close()
+        self._busy.add(answer.facts)
+        return answer
 
     async def _layout(self, task: RecTask) -> PageLayout:
         data = await self._store.get(self._bucket, keys.layout(task.document_id, task.generation, task.page_no))

@@ -65,8 +65,8 @@ CHILD_RESTARTS = Counter(
 
 REC_BATCHES = Counter(
     "docfleet_rec_batches_total",
-    "Batches of text-line crops; `flush` is why the batch went: `full`, `linger` (its time was up), `idle` (nothing more was on its way), "
-    "`due` (a deadline), `retry` (a crop alone after its batch had failed) or `drain`.",
+    "Batches of text-line crops; `flush` is why the batch went: `full`, `cost` (as wide as may be), `linger` (its time was up), "
+    "`idle` (nothing more was on its way), `due` (a deadline), `retry` (a crop alone after its batch had failed) or `drain`.",
     ["flush"],
 )
 REC_BATCH_CROPS = Histogram("docfleet_rec_batch_crops", "Crops in a batch.", buckets=(1, 2, 3, 4, 6, 8, 12, 16, 32, 64))
@@ -79,7 +79,25 @@ REC_BATCH_FILL = Histogram(
     buckets=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
 )
 REC_CROPS = Counter("docfleet_rec_crops_total", "Text-line crops that were asked for.")
-REC_CACHE_HITS = Counter("docfleet_rec_cache_hits_total", "Crops answered from the crop cache.")
+REC_CACHE_HITS = Counter(
+    "docfleet_rec_cache_hits_total", "Crops answered from the crop cache; misses are the rest of the crops."
+)
+REC_PAGE_CACHE = Counter(
+    "docfleet_rec_page_cache_total", "Pages looked up in the page cache: `hit` or `miss`.", ["result"]
+)
+REC_BLANK = Counter("docfleet_rec_blank_crops_total", "Crops without ink, which are not read.")
+REC_DIRECT = Counter(
+    "docfleet_rec_direct_regions_total",
+    "Regions read as one line without detection: `read`, or `fallback` when that was not sure and detection was asked after all.",
+    ["outcome"],
+)
+REC_ENGINE_SECONDS = Counter(
+    "docfleet_rec_engine_seconds_total", "Time in which a stream of the engine had a batch, all streams together."
+)
+REC_ENGINE_BUSY = Gauge(
+    "docfleet_rec_engine_busy_ratio",
+    "Share of the last 30 s in which the engine's streams had a batch, 0..1, as of the last page.",
+)
 
 # --- vl_worker ----------------------------------------------------------------------------------------------------------
 

@@ -199,4 +199,43 @@ def test_of_equally_old_crops_the_widest_go_first() -> None:
 def test_a_crop_wider_than_the_cost_goes_alone() -> None:
     batcher: Batcher[int] = Batcher(NPU)
     batcher.add([item(batcher, 0, 5000), item(batcher, 1, 5000)], 0.0)
-    assert [len(batch.items) for batch in drained(batcher, 0.0)] == [1, 1]
+    batches = [batcher.take(0.0, upstream=True), batcher.take(0.0, upstream=True)]
+    assert [batch and (len(batch.items), batch.reason) for batch in batches] == [(1, Flush.cost)] * 2
+
+
+def test_a_batch_as_wide_as_may_be_does_not_wait_for_more() -> None:
+    batcher: Batcher[int] = Batcher(NPU)
+    batcher.add([item(batcher, number, 800) for number in range(4)], 0.0)
+    batch = batcher.take(0.0, upstream=True)
+    assert batch is not None
+    assert (len(batch.items), batch.reason) == (4, Flush.cost)
+
+
+@settings(deadline=None)
+@given(profiles, crops)
+def test_no_crop_waits_beyond_its_deadline_or_its_lingering_while_the_engine_is_free(
+    profile: BatchProfile, given: list
+) -> None:
+    """A free stream asks when something comes and when `wait` says so, and finds every crop in time."""
+    batcher: Batcher[int] = Batcher(profile)
+    latest: dict[int, float] = {}
+    now = 0.0
+
+    def take_all() -> None:
+        while (batch := batcher.take(now, upstream=True)) is not None:
+            for entry in batch.items:
+                assert now <= latest.pop(entry.payload) + 1e-6
+
+    for number, (width, owner, lane, pause, _, _, due) in enumerate(given):
+        arrival = now + pause
+        while (wait := batcher.wait(now, upstream=True)) is not None and now + wait <= arrival:
+            now += wait + 1e-9
+            take_all()
+        now = arrival
+        latest[number] = max(now, min(now + profile.linger_ms / 1000.0, now + 10.0 if due is None else due))
+        batcher.add([item(batcher, number, width, document=str(owner), lane=lane, due=due)], now)
+        take_all()
+    while (wait := batcher.wait(now, upstream=True)) is not None:
+        now += wait + 1e-9
+        take_all()
+    assert latest == {}

@@ -50,3 +50,26 @@ def test_a_crop_under_way_is_shared_and_a_failure_is_forgotten() -> None:
     first.set_exception(ValueError("poison"))
     assert second.exception() is not None
     assert cache.ask(b"a")[1] is True
+
+
+def test_a_hundred_thousand_crops_get_their_own_text() -> None:
+    """Crops that differ in one pixel, or only in how they are padded; each comes twice. A wrong hit would give another crop's text."""
+    cache = CropCache(200_000)
+    random = np.random.default_rng(7)
+    papers = random.integers(0, 256, (50, 48, 16, 3), dtype=np.uint8)
+    read = hits = 0
+    for _ in range(2):
+        for number in range(50_000):
+            pixels = papers[number % 50]
+            place = np.unravel_index(number // 50 % pixels.size, pixels.shape)
+            value = pixels[place]
+            pixels[place] = value ^ 1  # one grey level of one pixel
+            future, mine = cache.ask(crop_key(pixels, 64 if number % 2 else 128, "m"))
+            pixels[place] = value
+            if mine:
+                future.set_result(Text(str(number), 1.0))
+                read += 1
+            else:
+                hits += 1
+            assert future.result().text == str(number), "a wrong hit"
+    assert (read, hits) == (50_000, 50_000)

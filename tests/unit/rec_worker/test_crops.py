@@ -92,3 +92,16 @@ def test_a_gap_between_letters_is_not_a_word_gap() -> None:
     for letter in range(0, 2000, 12):
         line[10:40, letter : letter + 9] = 0
     assert not any(gap for _, gap in crops.pieces(line, 1000))
+
+
+def test_paper_is_blank_and_faint_print_is_not() -> None:
+    paper = page(200, 48)
+    paper[:] = (250, 245, 220)
+    assert crops.is_blank(paper)
+    assert crops.is_blank(paper + np.random.default_rng(0).integers(0, 6, paper.shape, dtype=np.uint8) - 3)
+    faint = paper.copy()
+    cv2.putText(faint, "faint", (10, 35), cv2.FONT_HERSHEY_SIMPLEX, 1.0, (230, 225, 200), 2)
+    assert not crops.is_blank(faint)
+    pale = paper.copy()
+    pale[10:30, 20:40, 2] = 190  # differs in one channel only
+    assert not crops.is_blank(pale)

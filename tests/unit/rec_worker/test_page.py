@@ -79,6 +79,7 @@ class Room:
     def bar(self, value: int, bbox: Sequence[float]) -> TextLine:
         x0, y0, x1, y1 = (int(v * SCALE) for v in bbox)
         self.picture[y0:y1, x0:x1] = value
+        self.picture[y1 - 3 : y1, x0:x1] = 255 - value  # a crop of one colour would be blank
         return TextLine(bbox=list(bbox), quad=[float(v) for v in (x0, y0, x1, y0, x1, y1, x0, y1)], confidence=0.9)
 
     def read(self, *regions: Region, picture: bool = True, **more: Any) -> PageRead:
@@ -143,6 +144,7 @@ def test_a_direct_region_is_read_without_detection(room: Room) -> None:
     assert [(line.text, line.bbox) for line in answer.regions[0].lines] == [("<7>", [10.0, 10.0, 60.0, 20.0])]
     assert answer.regions[0].method == "direct_rec"
     assert room.detector.shown == []
+    assert (answer.direct, answer.direct_fallbacks) == (1, 0)
 
 
 def test_an_unsure_direct_region_is_looked_at_with_detection(room: Room) -> None:
@@ -155,6 +157,7 @@ def test_an_unsure_direct_region_is_looked_at_with_detection(room: Room) -> None
     answer = room.read(region(0, [10, 10, 60, 30], direct=True))
     assert [(line.text, line.bbox) for line in answer.regions[0].lines] == [("<8>", [10.0, 12.0, 30.0, 18.0])]
     assert answer.regions[0].method == "det_rec"
+    assert (answer.direct, answer.direct_fallbacks) == (1, 1)
     assert [model.name for model in answer.models] == ["reader", "lines"]
 
 
@@ -253,6 +256,7 @@ def test_a_table_without_a_structure_keeps_its_lines_and_says_so(room: Room) -> 
 def test_a_seal_is_unrolled_and_read_the_other_way_up_where_that_is_surer(room: Room) -> None:
     strip = np.full((64, 300, 3), 5, dtype=np.uint8)
     strip[:, 150:] = 6
+    strip[:10] = strip[-10:] = 255
     polygon = np.array([[10, 10], [50, 12], [40, 60]], dtype=np.float32)
     room.seals.answer = [SealLine(polygon, strip, 0.9, True)]
     room.recogniser.unsure = {5}
@@ -266,6 +270,14 @@ def test_a_seal_with_text_of_its_own_is_not_looked_at(room: Room) -> None:
     answer = room.read(region(0, [10, 10, 60, 20], [line], label="seal"))
     assert [read.text for read in answer.regions[0].lines] == ["stamped"]
     assert room.seals.shown == []
+
+
+def test_a_line_without_ink_is_not_read(room: Room) -> None:
+    empty = TextLine(bbox=[120, 10, 180, 20], confidence=0.9)
+    answer = room.read(region(0, [10, 10, 180, 20], [room.bar(1, [10, 10, 60, 20]), empty]))
+    assert [line.text for line in answer.regions[0].lines] == ["<1>"]
+    # Its second look, at full width, is blank too.
+    assert (answer.crops, answer.blank, len(room.recogniser.read_at)) == (1, 2, 1)
 
 
 def test_repeated_crops_are_read_once(room: Room) -> None:

@@ -234,6 +234,18 @@ async def test_batches_of_the_child_are_counted_here(stage: RecWorker) -> None:
     assert [round(after - was, 4) for after, was in zip(seen(), before, strict=True)] == [1, 4, 3, 0.7812, 5, 1]
 
 
+async def test_the_same_page_of_another_document_costs_no_call(stage: RecWorker) -> None:
+    await stage.process(delivery())
+    twin = msgspec.structs.replace(LAYOUT, document_id="e", picture_key="work/e/1/00002.jpg")
+    await stage._store.put_once(BUCKET, keys.layout("e", 1, 2), encode(twin))
+    await stage._store.put_once(BUCKET, "work/e/1/00002.jpg", b"\x07jpeg", "image/jpeg")
+    await stage.process(changed(document_id="e", layout_sha256=sha256(encode(twin)), lane="first"))
+    assert len(engine(stage).calls) == 1
+    data = await stage._store.get(BUCKET, keys.reading("e", 1, 2, "rec-g1-p00002"))
+    again, first = decode(data, Reading), await stored(stage, "rec-g1-p00002")
+    assert (again.regions, again.document_id, again.cache_hits) == (first.regions, "e", 5)
+
+
 def test_foreign_bytes_are_an_invalid_message(tmp_path: Path) -> None:
     stage = RecWorker(Settings(objects=Objects(kind="folder", folder=tmp_path)))
     assert stage.decode(encode(TASK), b"d/2") == TASK
