@@ -1,50 +1,96 @@
-"""HTML tables as models write them, to our grid. Tags other than those of a table are dropped, attributes but spans ignored."""
+"""HTML tables as models write them, to our grid.
+
+Only `table`, `thead`, `tr`, `th`, `td`, `br` and the attributes `rowspan`, `colspan` and `scope` mean anything; other tags are dropped, the
+contents of `script` and `style` with them. A table inside a cell is text of that cell. Nothing is fetched, no markup is passed on.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html.parser import HTMLParser
 
-from shared.contracts.document import Cell, Table
+from services.vl_worker.grammars.grid import MAX_CELLS, Entry, grid_of
+from shared.contracts.document import Table
 from shared.contracts.errors import DocfleetError, ErrorCode
-from shared.contracts.tables import MAX_COLS, MAX_ROWS, table_of
+from shared.contracts.tables import MAX_COLS, MAX_ROWS
+
+MAX_DEPTH = 20
+"""Tables inside tables. No page has them; a model that writes more is looping."""
+_SILENT = ("script", "style")
+
+
+class _Open:
+    """The cell that is being read."""
+
+    def __init__(self, tag: str, attrs: dict[str, str | None]) -> None:
+        self.text: list[str] = []
+        self.header = tag == "th"
+        self.scope = (attrs.get("scope") or "").lower()
+        self.row_span = _span(attrs.get("rowspan"), MAX_ROWS)
+        self.col_span = _span(attrs.get("colspan"), MAX_COLS)
 
 
 class _Reader(HTMLParser):
-    """Collects rows of (text, row span, column span, is header)."""
+    """Collects rows of the outermost table: (cell, whether it stands in `thead`)."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.rows: list[list[tuple[str, int, int, bool]]] = []
-        self._text: list[str] | None = None
-        self._open: tuple[int, int, bool] = (1, 1, False)
+        self.rows: list[list[tuple[_Open, bool]]] = []
+        self.depth = 0
+        self.closed = False
+        self._cell: _Open | None = None
+        self._head = False
+        self._silent: str | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "tr":
+        if tag in _SILENT:
+            self._silent = tag
+        elif tag == "table":
+            self.depth += 1
+            if self.depth > MAX_DEPTH:
+                raise DocfleetError(ErrorCode.corrupt, f"the model's tables are nested deeper than {MAX_DEPTH}")
+        elif self.depth != 1:
+            self._add(" ")
+        elif tag in ("thead", "tbody", "tfoot"):
+            self._end_cell()
+            self._head = tag == "thead"
+        elif tag == "tr":
             self._end_cell()
             self.rows.append([])
         elif tag in ("td", "th"):
             self._end_cell()
             if not self.rows:
                 self.rows.append([])
-            given = dict(attrs)
-            self._open = (_span(given.get("rowspan"), MAX_ROWS), _span(given.get("colspan"), MAX_COLS), tag == "th")
-            self._text = []
-        elif tag == "br" and self._text is not None:
-            self._text.append(" ")
+            self._cell = _Open(tag, dict(attrs))
+        elif tag == "br":
+            self._add(" ")
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th", "tr", "table"):
+        if tag == self._silent:
+            self._silent = None
+        elif tag == "table":
+            self.depth -= 1
+            if self.depth == 0:
+                self._end_cell()
+                self.closed = True
+        elif self.depth == 1 and tag in ("td", "th", "tr", "thead", "tbody"):
             self._end_cell()
+            self._head = self._head and tag != "thead"
+        elif self.depth > 1:
+            self._add(" ")
 
     def handle_data(self, data: str) -> None:
-        if self._text is not None:
-            self._text.append(data)
+        if self._silent is None:
+            self._add(data)
+
+    def _add(self, text: str) -> None:
+        if self._cell is not None:
+            self._cell.text.append(text)
 
     def _end_cell(self) -> None:
-        if self._text is not None:
-            rows, cols, header = self._open
-            self.rows[-1].append((" ".join("".join(self._text).split()), rows, cols, header))
-            self._text = None
+        if self._cell is not None:
+            self.rows[-1].append((self._cell, self._head))
+            self._cell = None
 
 
 def _span(value: str | None, most: int) -> int:
@@ -54,43 +100,60 @@ def _span(value: str | None, most: int) -> int:
         return 1
 
 
-def parse_html_table(text: str, *, page_no: int) -> Table:
+def _entries(row: Sequence[tuple[_Open, bool]]) -> list[Entry]:
+    """`th` heads its column in `thead`, with `scope=col`, or in a row of nothing else; at the beginning of a row with data, that row."""
+    heads = [head for _, head in row]
+    titles = [cell.header for cell, _ in row]
+    leading = next((i for i, title in enumerate(titles) if not title), len(titles))
+    entries = []
+    for place, ((cell, _), head) in enumerate(zip(row, heads, strict=True)):
+        row_header = cell.header and (
+            cell.scope == "row" or (not head and cell.scope != "col" and place < leading < len(titles))
+        )
+        entries.append(
+            Entry(
+                text=" ".join("".join(cell.text).split()),
+                row_span=cell.row_span,
+                col_span=cell.col_span,
+                column_header=head or (cell.header and not row_header),
+                row_header=row_header,
+            )
+        )
+    return entries
+
+
+def split_html_table(text: str) -> tuple[str, str, str] | None:
+    """What stands before, in and after the first table of a text; none where there is none. An open table reaches to the end."""
+    lower = text.lower()
+    start = lower.find("<table")
+    if start < 0:
+        return None
+    depth, place = 0, start
+    while True:
+        opening, closing = lower.find("<table", place), lower.find("</table", place)
+        if closing < 0:
+            return text[:start], text[start:], ""
+        if 0 <= opening < closing:
+            depth, place = depth + 1, opening + 6
+            continue
+        depth, place = depth - 1, closing + 7
+        if depth <= 0:
+            end = text.find(">", place)
+            end = len(text) if end < 0 else end + 1
+            return text[:start], text[start:end], text[end:]
+
+
+def parse_html_table(text: str, *, page_no: int, max_cells: int = MAX_CELLS) -> Table:
     """The first table of a model's answer. Cells take the next free place of their row, as in HTML's table model.
 
-    Raises `DocfleetError(corrupt)` when there is no table with a cell in it.
+    Raises `DocfleetError(corrupt)` when there is no table with a cell in it, or it is larger or deeper than the limits.
     """
-    start = text.find("<table")
-    end = text.find("</table", start)
-    if start < 0:
+    parts = split_html_table(text)
+    if parts is None:
         raise DocfleetError(ErrorCode.corrupt, "the model's answer holds no table")
     reader = _Reader()
-    reader.feed(text[start : end + 8] if end > 0 else text[start:])
+    reader.feed(parts[1])
     reader.close()
-    taken: set[tuple[int, int]] = set()
-    cells: list[Cell] = []
-    for row, entries in enumerate(reader.rows[:MAX_ROWS]):
-        col = 0
-        for content, row_span, col_span, header in entries:
-            while (row, col) in taken:
-                col += 1
-            row_span = min(row_span, len(reader.rows) - row)
-            while col_span > 1 and any((row, col + i) in taken for i in range(col_span)):
-                col_span -= 1
-            if col + col_span > MAX_COLS:
-                raise DocfleetError(ErrorCode.corrupt, f"the model's table has more than {MAX_COLS} columns")
-            taken.update((row + i, col + j) for i in range(row_span) for j in range(col_span))
-            cells.append(
-                Cell(
-                    row=row,
-                    col=col,
-                    row_span=row_span,
-                    col_span=col_span,
-                    text=content,
-                    column_header=header,
-                    page_no=page_no,
-                )
-            )
-            col += col_span
-    if not cells:
-        raise DocfleetError(ErrorCode.corrupt, "the model's table has no cell")
-    return table_of(cells, page_no=page_no)
+    reader._end_cell()
+    rows = [_entries(row) for row in reader.rows]
+    return grid_of(rows, page_no=page_no, max_cells=max_cells)
