@@ -126,7 +126,12 @@ def _shown(value: Any) -> str:
         return str(value).replace(str(settings_module._cache_folder()), "~/.cache/docfleet")
     if isinstance(value, str):
         return value
-    return json.dumps(value, default=str)
+    return json.dumps(value, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """Rows of a table in settings: only what they say."""
+    return value.model_dump(mode="json", exclude_defaults=True) if isinstance(value, BaseModel) else str(value)
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------
@@ -148,6 +153,7 @@ def settings_page() -> str:
         kind = field.annotation
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             out.append(_settings_table(f"## {name}: {kind.__doc__}\n", kind, f"DOCFLEET_{name.upper()}__"))
+            out += [_row_table(f"{name}.{key}", inner) for key, inner in kind.model_fields.items() if _row_type(inner)]
     out.append(
         _settings_table(
             f"## stages: one for each of {', '.join(f'`{name}`' for name in GROUPS)}\n\n"
@@ -161,6 +167,41 @@ def settings_page() -> str:
     return "\n".join(out)
 
 
+def _row_type(field: FieldInfo) -> type[BaseModel] | None:
+    """The type of the rows, where a setting is a table."""
+    for kind in typing.get_args(field.annotation):
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind
+    return None
+
+
+def _row_table(name: str, field: FieldInfo) -> str:
+    """What a row of a table in settings may say, and the default rows."""
+    kind = _row_type(field)
+    assert kind is not None
+    told = _outdented(kind.__doc__ or "")
+    columns = [
+        [
+            f"`{key}`",
+            _type(inner.annotation),
+            f"`{default}`" if not inner.is_required() and (default := _default(inner)) else "",
+            inner.description or "",
+        ]
+        for key, inner in kind.model_fields.items()
+    ]
+    rows = [f"- `{_shown(row)}`" for row in field.get_default(call_default_factory=True)]
+    return "\n".join(
+        [
+            f"### {name}\n",
+            told + "\n",
+            _table(["Field", "Type", "Default", "Meaning"], columns),
+            "The default, row by row:\n",
+            *rows,
+            "",
+        ]
+    )
+
+
 _SETTING_COLUMNS = ["Variable", "Type", "Default", "Meaning"]
 
 
@@ -169,7 +210,7 @@ def _settings_table(title: str, model: type[BaseModel], prefix: str) -> str:
 
 
 def _setting_row(prefix: str, name: str, field: FieldInfo) -> list[str]:
-    default = _default(field)
+    default = "" if _row_type(field) else _default(field)
     return [
         f"`{prefix}{name.upper()}`",
         _type(field.annotation),
@@ -182,6 +223,8 @@ def _type(kind: Any) -> str:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Literal:
         return ", ".join(f"`{value}`" for value in arguments)
+    if origin is list and isinstance(arguments[0], type) and issubclass(arguments[0], BaseModel):
+        return "table (JSON; `[[…]]` in TOML)"
     if origin in (list, dict):
         return f"{origin.__name__} of {', '.join(_type(a) for a in arguments)} (JSON)"
     if arguments:  # X | None

@@ -70,7 +70,8 @@ def plan(
         max_regions=settings.limits.max_regions,
     )
     search = _search(page, look, judged, drafts, inspection, settings)
-    readers = {route.reader_of(draft, inspection)[0] for draft in drafts}
+    router = route.Router(inspection, settings.layout.route, page.width * page.height)
+    readers = {router.decide(draft).reader for draft in drafts}
     return Plan(
         trust=judged,
         boxes=boxes,
@@ -138,7 +139,8 @@ def assemble(
     if picture is not None and planned.search == "direct":
         for draft in drafts:
             draft.direct = not draft.lines and is_direct(draft, page, settings)
-    routed, warnings = route.route(drafts, inspection, page_no)
+    router = route.Router(inspection, settings.layout.route, page.width * page.height)
+    routed, warnings = router.route(drafts, page_no)
     read = sum(region.direct + sum(line.text is None for line in region.lines) for region in routed)
     native = sum(line.text is not None for region in routed for line in region.lines)
     kept = picture is not None and (inspection.options.pictures or any(r.read_by in ("rec", "vl") for r in routed))

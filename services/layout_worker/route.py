@@ -1,6 +1,6 @@
-"""Who reads a region: its own text, the recogniser (`rec`), the vision-language model (`vl`) or nobody.
+"""From regions to readers and tasks: its own text, the recogniser (`rec`), the vision-language model (`vl`) or nobody.
 
-The policy is data: `READERS` says who reads what where there is a choice; the rest follows from whether the lines have text already.
+Who reads a region is decided by `policy`; here its words, its warnings and the records that follow.
 A table goes to `rec` even when its lines are native: it has no structure yet (lines with text are not read again). Only where these lines
 are a complete grid by themselves, structure and text are there and exact.
 """
@@ -9,43 +9,43 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING
 
-from services.layout_worker import doubts
 from services.layout_worker.drafts import Draft
-from shared.contracts.document import Label, Warning
+from services.layout_worker.policy import NEEDS_STRUCTURE, Decision, Policy, has_text, has_unread
+from shared.contracts.document import Warning
 from shared.contracts.ids import region_id, task_id
 from shared.contracts.layout import Inspection, PageLayout, Region
 from shared.contracts.records import PageTask, RecTask, TaskRef, VlTask
 
-Reader = Literal["native", "rec", "vl", "none"]
+if TYPE_CHECKING:
+    from shared.settings import RouteRule
 
-VL_LABELS: frozenset[Label] = frozenset({"table", "seal", "formula"})
-"""What goes to the VL model in `vl: auto`, if there is one."""
-NEEDS_STRUCTURE: frozenset[Label] = frozenset({"table"})
-"""What `rec` works on even when all its lines have text."""
 GRID = "its own lines are a complete grid"
 """Reason of a table that needs no reader: its text is there, and its cells too, by ruling lines or because they stand in clear columns."""
-READ_WITHOUT_LINES: frozenset[Label] = frozenset({"table", "seal", "formula"})
-"""What `rec` works on even when no line was detected in it."""
 
 
-def route(drafts: Sequence[Draft], inspection: Inspection, page_no: int) -> tuple[list[Region], list[Warning]]:
-    """Regions with ids and readers, in the order of the drafts, and what a reader of the result should know."""
-    regions = []
-    poorer: Counter[str] = Counter()
-    unread = 0
-    for index, draft in enumerate(drafts):
-        reader, reason = reader_of(draft, inspection)
-        if (
-            reader in ("rec", "native")
-            and draft.label in VL_LABELS
-            and reason != GRID
-            and inspection.options.vl != "off"
-        ):
-            poorer[draft.label] += 1
-        unread += reader == "none" and any(line.text is None for line in draft.lines)
-        regions.append(
+class Router:
+    """Routes the regions of one page of a document."""
+
+    def __init__(self, inspection: Inspection, rules: Sequence[RouteRule], page_area: float) -> None:
+        """`page_area` in square units of the page."""
+        self._inspection = inspection
+        self._options = inspection.options
+        single = inspection.vl_profile is not None and inspection.options.vl == "auto"
+        self._policy = Policy(rules=rules, page_area=page_area, options=inspection.options, vl=single)
+        self._richest = Policy(rules=rules, page_area=page_area, options=inspection.options, vl=True)
+
+    def decide(self, draft: Draft) -> Decision:
+        """Who reads this region, by which row of the table."""
+        if whole_pages(self._inspection) and self._options.ocr != "off" and draft.label != "picture":
+            return Decision("vl")
+        return self._policy.decide(draft)
+
+    def route(self, drafts: Sequence[Draft], page_no: int) -> tuple[list[Region], list[Warning]]:
+        """Regions with ids and readers, in the order of the drafts, and what a reader of the result should know."""
+        decisions = [self.decide(draft) for draft in drafts]
+        regions = [
             Region(
                 region_id=region_id(page_no, index),
                 label=draft.label,
@@ -53,60 +53,61 @@ def route(drafts: Sequence[Draft], inspection: Inspection, page_no: int) -> tupl
                 bbox=[round(v, 2) for v in draft.bbox],
                 confidence=round(draft.confidence, 4),
                 found_by=draft.found_by,
-                read_by=reader,
-                direct=draft.direct and reader == "rec",
+                read_by=decided.reader,
+                direct=draft.direct and decided.reader == "rec",
                 lines=draft.lines,
                 grid=draft.grid,
-                reason=(reason if reason == GRID else None) or draft.reason or reason,
+                reason=self._reason(draft, decided),
+                route=decided.rule,
             )
+            for index, (draft, decided) in enumerate(zip(drafts, decisions, strict=True))
+        ]
+        return regions, [*self._poorer(drafts, decisions, page_no), *_not_read(drafts, decisions, page_no)]
+
+    def _reason(self, draft: Draft, decided: Decision) -> str | None:
+        """In words, where it is not plain; that a table needs no reader says more than how its region came about."""
+        if decided.reader == "native" and draft.label in NEEDS_STRUCTURE:
+            return GRID
+        if draft.reason is not None:
+            return draft.reason
+        if decided.reader == "vl":
+            return f"vl={self._options.vl}" if decided.rule is None else None
+        if decided.reader == "rec" and draft.label in NEEDS_STRUCTURE and has_text(draft) and not has_unread(draft):
+            return "structure only"
+        if decided.reader == "rec" and has_text(draft):
+            return "own text and picture"
+        return None
+
+    def _poorer(self, drafts: Sequence[Draft], decisions: Sequence[Decision], page_no: int) -> list[Warning]:
+        """What a model would have read by the same table, had there been one."""
+        if self._options.vl == "off":
+            return []
+        counts = Counter(
+            draft.label
+            for draft, decided in zip(drafts, decisions, strict=True)
+            if (decided.reader == "rec" or (decided.reader == "native" and draft.label not in NEEDS_STRUCTURE))
+            and self._richest.decide(draft).reader == "vl"
         )
-    warnings = [
-        Warning(
-            code="vl_unavailable",
-            page_no=page_no,
-            message=f"{count} {label} region(s) read without a vision-language model; set vl.endpoints for a better reading",
-        )
-        for label, count in sorted(poorer.items())
+        return [
+            Warning(
+                code="vl_unavailable",
+                page_no=page_no,
+                message=f"{count} {label} region(s) read without a vision-language model; set vl.endpoints for a better reading",
+            )
+            for label, count in sorted(counts.items())
+        ]
+
+
+def _not_read(drafts: Sequence[Draft], decisions: Sequence[Decision], page_no: int) -> list[Warning]:
+    unread = [
+        (draft, decided)
+        for draft, decided in zip(drafts, decisions, strict=True)
+        if decided.reader == "none" and has_unread(draft)
     ]
-    if unread:
-        warnings.append(
-            Warning(code="not_read", page_no=page_no, message=f"{unread} region(s) not read, because ocr is off")
-        )
-    return regions, warnings
-
-
-def reader_of(draft: Draft, inspection: Inspection) -> tuple[Reader, str | None]:
-    """Who reads this region, and why where that is not plain."""
-    options = inspection.options
-    has_text = any(line.text is not None for line in draft.lines)
-    to_read = any(line.text is None for line in draft.lines)
-    if draft.label == "picture":
-        return "none", None
-    if options.ocr == "off":
-        if draft.label in NEEDS_STRUCTURE and has_text:
-            return ("native", GRID) if _is_native_grid(draft) else ("rec", "structure only")
-        return ("native" if has_text else "none"), None
-    if inspection.vl_profile is not None and whole_pages(inspection):
-        return "vl", f"vl={options.vl}"
-    if draft.label in NEEDS_STRUCTURE and draft.grid is not None and _is_native_grid(draft):
-        return "native", GRID  # cells and characters are exact; a model could only add mistakes
-    if inspection.vl_profile is not None and options.vl == "auto" and draft.label in VL_LABELS:
-        return "vl", None
-    if draft.label in NEEDS_STRUCTURE:
-        return (
-            ("native", GRID)
-            if _is_native_grid(draft)
-            else ("rec", "structure only" if has_text and not to_read else None)
-        )
-    if to_read or draft.direct or (not draft.lines and draft.label in READ_WITHOUT_LINES):
-        return "rec", "own text and picture" if has_text else None
-    return ("native" if has_text else "none"), None
-
-
-def _is_native_grid(draft: Draft) -> bool:
-    return all(line.text is not None for line in draft.lines) and (
-        draft.grid is not None or doubts.is_complete_grid(draft.lines)
-    )
+    if not unread:
+        return []
+    why = "because layout.route says so" if any(decided.rule for _, decided in unread) else "because ocr is off"
+    return [Warning(code="not_read", page_no=page_no, message=f"{len(unread)} region(s) not read, {why}")]
 
 
 def whole_pages(inspection: Inspection) -> bool:

@@ -125,6 +125,8 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
     """Of a table whose ruling lines say where its cells are."""
     reason: str | None = None
     """Why it is read the way it is, where that is not plain."""
+    route: str | None = None
+    """Row of `layout.route` that decided who reads it; none where no row was needed."""
 
 
 class PageLayout(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,11 +3,12 @@
 import msgspec
 import pytest
 
-from services.layout_worker.regions import Draft
-from services.layout_worker.route import reader_of, records_of, route, tasks_of
+from services.layout_worker.drafts import Draft
+from services.layout_worker.route import Router, records_of, tasks_of
 from shared.contracts.layout import Inspection, PageLayout, TextLine
 from shared.contracts.options import Options
 from shared.contracts.records import PageTask, RecTask, SourceInfo, VlTask
+from shared.settings import ROUTE
 
 pytestmark = pytest.mark.unit
 
@@ -31,6 +32,10 @@ def inspection(vl_profile=None, range_size=0, **options):
         vl_profile=vl_profile,
         range_size=range_size,
     )
+
+
+def router(inspected):
+    return Router(inspected, ROUTE, page_area=99 * 99)
 
 
 def draft(label="text", *lines, direct=False):
@@ -78,11 +83,11 @@ def draft(label="text", *lines, direct=False):
     ],
 )
 def test_reader(options, given, reader):
-    assert reader_of(given, inspection(**options))[0] == reader
+    assert router(inspection(**options)).decide(given).reader == reader
 
 
 def layout_of(inspected, *drafts):
-    regions, warnings = route(drafts, inspected, 7)
+    regions, warnings = router(inspected).route(drafts, 7)
     layout = PageLayout(
         document_id="d",
         generation=2,
