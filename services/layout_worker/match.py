@@ -41,6 +41,22 @@ def unread(found: Sequence[FoundLine], trusted: Sequence[TextLine], scale_x: flo
     return pieces
 
 
+SUPPORTED = 0.3
+"""Share of a layer's line under detected lines from which the picture shows it: detected boxes are lower than those of fonts."""
+
+
+def supported(
+    layer: Sequence[TextLine], found: Sequence[FoundLine], scale_x: float, scale_y: float
+) -> tuple[list[TextLine], list[TextLine]]:
+    """Lines of a text layer that stand on a detected line, and those that stand on nothing: nobody sees these."""
+    boxes = [_bbox(line.quad, scale_x, scale_y) for line in found]
+    shown, alone = [], []
+    for line in layer:
+        covered = sum(common(line.bbox, box) for box in boxes)
+        (shown if covered >= SUPPORTED * area(line.bbox) else alone).append(line)
+    return shown, alone
+
+
 def overlooked(untrusted: Sequence[TextLine], pieces: Sequence[Piece], scale_x: float, scale_y: float) -> list[Piece]:
     """Visible lines with unusable text that no detected line touches, to be read where they stand."""
     missing: list[Piece] = []

@@ -47,6 +47,10 @@ _MIN_TRUNCATED = 0.1
 Image.MAX_IMAGE_PIXELS = None
 
 
+_ROTATIONS = {90: Image.Transpose.ROTATE_270, 180: Image.Transpose.ROTATE_180, 270: Image.Transpose.ROTATE_90}
+"""Degrees clockwise, and what Pillow, which counts the other way, calls it."""
+
+
 class ImageFileOpened:
     """An open image file."""
 
@@ -84,12 +88,16 @@ class ImageFileOpened:
         if not self._seek(call.page_no - 1):
             raise DocfleetError(ErrorCode.corrupt, f"there is no frame {call.page_no}", page_no=call.page_no)
         check_pixels(*self._image.size, self._limits, call.page_no)
+        turn = call.rotation or 0
         width, height = self._shown_size()
+        if turn in (90, 270):
+            width, height = height, width
         page = OpenedPage(
             page_no=call.page_no,
             width=width,
             height=height,
             unit="px",
+            rotation=turn,
             dpi=self._dpi(),
             image_coverage=1.0,
             full_page_image=True,
@@ -99,9 +107,11 @@ class ImageFileOpened:
             return packed(page, small=None, full=None, jpeg=None)
         scale, scaled = page_scale(width, height, 1.0, self._limits)
         size = (max(1, round(width * scale)), max(1, round(height * scale)))
-        plain = self._mime_type == "image/jpeg" and not scaled and self._orientation in (0, 1)
+        plain = self._mime_type == "image/jpeg" and not scaled and self._orientation in (0, 1) and not turn
         plain = plain and self._image.mode in ("L", "RGB") and self._image.size == size
         image, warnings = self._decoded(call.page_no, size if scaled else None)
+        if turn:
+            image = image.transpose(_ROTATIONS[turn])
         if image.size != size:
             image = image.resize(size, Image.Resampling.BILINEAR, reducing_gap=2.0)
         if scaled:

@@ -141,7 +141,9 @@ def _coverage(rects: Iterable[Sequence[float]], size: tuple[float, float]) -> fl
     return round(float(covered.mean()), 4)
 
 
-def quiet() -> None:
-    """MuPDF writes its complaints about broken files to stderr; they say nothing that a warning of ours does not."""
+def prepare() -> None:
+    """Set MuPDF up for this process: no complaints about broken files on stderr, they say nothing that a warning of ours does not;
+    names of fonts with the prefix that tells subsets apart."""
+    pymupdf.TOOLS.set_subset_fontnames(True)
     pymupdf.TOOLS.mupdf_display_errors(False)
     pymupdf.TOOLS.mupdf_display_warnings(False)

@@ -69,11 +69,13 @@ class Documents:
         layout_picture: bool = False,
         dpi: int = 200,
         jpeg: bool = True,
+        rotation: int | None = None,
     ) -> tuple[OpenedPage, Pictures]:
         """Open page `page_no` (1-based) of a document that was inspected before.
 
         `picture` says whether `Pictures.full` (and, unless `jpeg` is false, its encoding) is made: `auto` makes it where the
         page shows something that its own trusted text does not give. `layout_picture` asks for `Pictures.small`.
+        `rotation` (0, 90, 180, 270) shows the page so instead of as the document asks; everything is in that frame.
         A page above `limits.max_page_pixels` is rendered smaller, with the warning `render_scaled`. Raises like `inspect`.
         """
         call = PageCall(
@@ -85,6 +87,7 @@ class Documents:
             picture=picture,
             layout_picture=layout_picture,
             jpeg=jpeg,
+            rotation=rotation,
         )
         answer, blocks = await self._child.call("open_page", call, returns=PageAnswer)
         following = iter(blocks)

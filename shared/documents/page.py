@@ -34,6 +34,8 @@ class NativeLine(msgspec.Struct, frozen=True, kw_only=True):
     bbox: list[float]
     text: str
     font_name: str
+    font: str = ""
+    """The name in the file, with the prefix that tells subsets of one font apart."""
     font_size: float
     """Points as displayed."""
     bold: bool = False
@@ -108,6 +110,8 @@ class OpenedPage(msgspec.Struct, frozen=True, kw_only=True):
     scale: float = 1.0
     """Pixels of `Pictures.full` per unit of the page, as the picture's width says."""
     lines: list[NativeLine] = []
+    guessed_fonts: list[str] = []
+    """`NativeLine.font` of embedded fonts that say nothing about their characters: codes were taken for characters."""
     image_coverage: float = 0.0
     """Share of the page that pictures cover, 0..1."""
     full_page_image: bool = False
@@ -186,6 +190,8 @@ class PageCall(msgspec.Struct, frozen=True, kw_only=True):
     picture: Literal["none", "auto", "always"] = "auto"
     layout_picture: bool = False
     jpeg: bool = True
+    rotation: int | None = None
+    """Show the page at this rotation instead of the document's own: 0, 90, 180, 270."""
 
 
 class DecodeCall(msgspec.Struct, frozen=True, kw_only=True):

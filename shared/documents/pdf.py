@@ -24,7 +24,7 @@ from shared.documents.annotations import annotations_of, field_lines, storable
 from shared.documents.blame import raised_in
 from shared.documents.frame import Frame
 from shared.documents.limits import Bounds, check_pages, check_pixels
-from shared.documents.marks import Marks, quiet
+from shared.documents.marks import Marks, prepare
 from shared.documents.page import Inspected, OpenedPage, PageAnswer, PageCall
 from shared.documents.pictures import SMALL_SIDE, packed, small_of
 from shared.documents.raster import draw, render
@@ -41,7 +41,7 @@ _PATH = re.compile(r"'[^']*'|/\S+")
 _MAX_OUTLINE = 10_000
 _LETTER = PageGeometry(width=612.0, height=792.0)
 """Geometry of a page that cannot be opened, as PDF readers assume it."""
-quiet()
+prepare()
 
 
 class PdfFile:
@@ -50,6 +50,7 @@ class PdfFile:
     def __init__(self, path: Path, password: str | None, limits: Bounds) -> None:
         """Raises `encrypted`, `corrupt`, `too_large`, `MemoryError`."""
         self._limits = limits
+        self._guessed: dict[int, bool] = {}
         with _reading(None):
             self._document = _opened(path, password)
             count = self._document.page_count
@@ -84,7 +85,7 @@ class PdfFile:
         if not 1 <= call.page_no <= self._document.page_count:
             raise DocfleetError(ErrorCode.corrupt, f"there is no page {call.page_no}", page_no=call.page_no)
         complaints = _Complaints()
-        with _reading(call.page_no):
+        with _reading(call.page_no), self._turned(call.page_no - 1, call.rotation):
             frame, page = self._open(call.page_no - 1)
             opened, marks = self._look(page, frame, call.page_no)
             drawn = None
@@ -107,6 +108,20 @@ class PdfFile:
         opened = msgspec.structs.replace(opened, warnings=warnings)
         jpeg = drawn.jpeg() if drawn is not None and call.jpeg else None
         return packed(opened, small=small, full=drawn.image if drawn else None, jpeg=jpeg)
+
+    @contextlib.contextmanager
+    def _turned(self, number: int, rotation: int | None) -> Iterator[None]:
+        """The page at another rotation for a while. MuPDF keeps it with the document, which stays open for the next call."""
+        page = self._document.load_page(number) if rotation is not None else None
+        if page is None or page.rotation % 360 == rotation:
+            yield
+            return
+        own = page.rotation
+        page.set_rotation(rotation)
+        try:
+            yield
+        finally:
+            page.set_rotation(own)
 
     def _open(self, number: int) -> tuple[Frame, Any]:
         page = self._document.load_page(number)
@@ -141,6 +156,7 @@ class PdfFile:
             unit="pt",
             rotation=frame.rotation,
             lines=lines,
+            guessed_fonts=self._guessed_fonts(page) if any(line.visible for line in lines) else [],
             image_coverage=coverage,
             full_page_image=coverage >= _FULL_PAGE,
             drawn_coverage=drawn,
@@ -151,6 +167,19 @@ class PdfFile:
             annotations=annotations,
         )
         return opened, marks
+
+    def _guessed_fonts(self, page: Any) -> list[str]:
+        """Names of embedded TrueType fonts without ToUnicode and encoding: what their codes mean, only their shapes say."""
+        names = set()
+        for xref, kind, subtype, name, _, encoding, *_ in page.get_fonts(full=True):
+            if subtype != "TrueType" or kind == "n/a" or encoding:
+                continue
+            if xref not in self._guessed:
+                has = [self._document.xref_get_key(xref, key)[0] != "null" for key in ("ToUnicode", "Encoding")]
+                self._guessed[xref] = not any(has)
+            if self._guessed[xref]:
+                names.add(storable(name))
+        return sorted(names)
 
     def _outline(self) -> list[OutlineEntry]:
         with contextlib.suppress(DocfleetError), _reading(None):

@@ -110,6 +110,7 @@ def _line(
         bbox=box if reason == "outside" else frame.clipped(box),
         text="".join(_clean(char["c"]) for char, _ in chars),
         font_name=name,
+        font=main["font"],
         font_size=rounded(main["size"]) if math.isfinite(main["size"]) else 0.0,
         bold=bool(flags & pymupdf.TEXT_FONT_BOLD)
         or bool(main["char_flags"] & mupdf.FZ_STEXT_BOLD)

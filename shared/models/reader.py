@@ -46,6 +46,11 @@ class Reader:
     def ref(self) -> ModelRef:
         return self._model.manifest.ref()
 
+    @property
+    def characters(self) -> list[str]:
+        """What it can write."""
+        return self._table
+
     def width_of(self, crop_width: int, crop_height: int, squeeze: float = SQUEEZE) -> int:
         """The bucket (padded width, px) of a crop of this size."""
         return min(MAX_WIDTH, self.profile.bucket(drawn_width(crop_width, crop_height, squeeze)))

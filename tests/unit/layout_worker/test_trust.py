@@ -2,9 +2,10 @@
 
 import pytest
 
+from services.layout_worker.fonts import Compared
 from services.layout_worker.trust import judge, kind_of, pictures_to_read
 from shared.contracts.options import Options
-from shared.documents.page import NativeLine, OpenedPage
+from shared.documents.page import Annotation, NativeLine, OpenedPage
 
 pytestmark = pytest.mark.unit
 
@@ -47,13 +48,57 @@ def test_text_that_cannot_be_seen_is_kept_apart():
     assert texts(trust.invisible) == ["hidden"]
 
 
+def scan(*lines):
+    return page(*lines, full_page_image=True, image_coverage=1.0)
+
+
+LAYER_LINE = line("layer", visible=False, hidden="render_mode")
+
+
 @pytest.mark.parametrize(
-    ("ocr", "trusted", "invisible"), [("auto", [], ["layer"]), ("off", ["layer"], []), ("force", [], ["layer"])]
+    ("ocr", "similarity", "trusted", "layer", "invisible"),
+    [
+        ("auto", 0.97, [], ["layer"], []),
+        ("auto", 0.4, [], [], [("layer", "ocr_layer")]),
+        ("auto", None, [], [], [("layer", "ocr_layer")]),
+        ("off", None, ["layer"], [], []),
+        ("force", 0.97, [], [], [("layer", "ocr_layer")]),
+    ],
 )
-def test_an_ocr_layer_is_used_only_when_the_picture_may_not_be_read(ocr, trusted, invisible):
-    layer = line("layer", visible=False, hidden="render_mode")
-    trust = judge(page(layer, full_page_image=True, image_coverage=1.0), ocr, 1)
-    assert (texts(trust.trusted), texts(trust.invisible)) == (trusted, invisible)
+def test_the_text_layer_of_a_scan_is_used_when_it_says_what_the_picture_shows(
+    ocr, similarity, trusted, layer, invisible
+):
+    trust = judge(scan(LAYER_LINE), ocr, 1, {"layer": Compared(similarity=similarity)})
+    assert (texts(trust.trusted), texts(trust.layer)) == (trusted, layer)
+    assert [(item.text, item.hidden) for item in trust.invisible] == invisible
+    assert all(item.hidden is None for item in [*trust.trusted, *trust.layer])
+    assert ocr == "force" or any("ocr_layer" in reason for reason in trust.reasons)
+
+
+def test_a_stamp_on_a_scan_does_not_hide_its_text_layer():
+    trust = judge(scan(LAYER_LINE, line("received 3 May", 700)), "auto", 1, {"layer": Compared(similarity=1.0)})
+    assert (texts(trust.trusted), texts(trust.layer)) == (["received 3 May"], ["layer"])
+
+
+def test_only_what_is_painted_to_be_searched_is_a_text_layer():
+    white = line("paid", 120, visible=False, hidden="background_colour")
+    trust = judge(scan(LAYER_LINE, white), "auto", 1, {"layer": Compared(similarity=1.0)})
+    assert [(item.text, item.hidden) for item in trust.invisible] == [("paid", "background_colour")]
+
+
+def test_values_of_hidden_fields_and_comments_are_kept_apart():
+    opened = page(
+        line("seen"),
+        annotations=[
+            Annotation(bbox=[0, 0, 9, 9], kind="annotation", subtype="Text", text="please check", shown=False),
+            Annotation(bbox=[0, 0, 9, 9], kind="annotation", subtype="FreeText", text="typed", shown=True),
+            Annotation(bbox=[0, 0, 9, 9], kind="widget", subtype="Text", text="secret sum", shown=False),
+        ],
+    )
+    for ocr in ("auto", "off", "force"):
+        trust = judge(opened, ocr, 1)
+        assert texts(trust.notes) == ["please check"]
+        assert [(item.text, item.hidden) for item in trust.invisible] == [("secret sum", "hidden_field")]
 
 
 def test_invisible_text_is_no_ocr_layer_without_a_scan_under_it():

@@ -1,0 +1,74 @@
+"""Settles doubts about a page's own text by comparing it with the picture, and remembers for a document what is settled about its fonts.
+
+A font looks the same on every page, so one page settles it. The text layer of a scan is another on every page.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from services.layout_worker.fonts import LAYER, Compared, Doubt, Verdicts
+from services.layout_worker.found import CompareRequest, Comparison, Sample
+from shared.children.block import Block
+from shared.children.child import Child
+from shared.contracts.document import ModelRef
+from shared.documents.page import OpenedPage, Picture
+
+DOCUMENTS = 256
+"""Documents whose fonts are remembered: a few names and numbers each."""
+
+
+class Comparer:
+    """Asks the engine child. One for all pages of a worker."""
+
+    def __init__(self, engine: Child) -> None:
+        self._engine = engine
+        self._known: OrderedDict[tuple[str, int], Verdicts] = OrderedDict()
+        self._model: ModelRef | None = None
+
+    def unsettled(self, document: tuple[str, int], doubts: Sequence[Doubt]) -> list[Doubt]:
+        """Doubts that only the picture can settle. `document` is its id and generation."""
+        known = self._known.get(document, {})
+        return [doubt for doubt in doubts if doubt.key not in known]
+
+    async def settle(
+        self,
+        document: tuple[str, int],
+        doubts: Sequence[Doubt],
+        opened: OpenedPage,
+        shown: tuple[Picture, Block] | None,
+    ) -> tuple[Verdicts, list[ModelRef]]:
+        """What the picture (`shown`; none leaves open what is not known yet) says about each doubt, and the model that was asked."""
+        known = self._known.setdefault(document, {})
+        self._known.move_to_end(document)
+        while len(self._known) > DOCUMENTS:
+            self._known.popitem(last=False)
+        new: Verdicts = {}
+        left = self.unsettled(document, doubts)
+        if left and shown is not None:
+            size, pixels = shown
+            sx, sy = size.width / opened.width, size.height / opened.height
+            request = CompareRequest(
+                width=size.width,
+                height=size.height,
+                samples=[
+                    Sample(
+                        bbox=[line.bbox[0] * sx, line.bbox[1] * sy, line.bbox[2] * sx, line.bbox[3] * sy],
+                        angle=line.angle,
+                        text=line.text,
+                    )
+                    for doubt in left
+                    for line in doubt.lines
+                ],
+            )
+            answer, _ = await self._engine.call("compare", request, [pixels], returns=Comparison)
+            self._model = answer.model
+            following = iter(answer.similarities)
+            for doubt in left:
+                values = [value for value in (next(following) for _ in doubt.lines) if value is not None]
+                new[doubt.key] = Compared(similarity=round(sum(values) / len(values), 2) if values else None)
+        # What was not settled here may be on a page with better lines.
+        known.update({k: v for k, v in new.items() if k != LAYER and v.similarity is not None})
+        verdicts = {doubt.key: verdict for doubt in doubts if (verdict := new.get(doubt.key) or known.get(doubt.key))}
+        return verdicts, [self._model] if verdicts and self._model else []
