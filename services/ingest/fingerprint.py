@@ -20,7 +20,11 @@ def pipeline_fingerprint(settings: Settings) -> str:
                 "stages": STAGE_VERSIONS,
                 "models": {name: manifest.manifest(name).sha256() for name in manifest.names()},
                 "vl": vl,
-                "layout": {"dpi": settings.layout.dpi, "min_confidence": settings.layout.min_confidence},
+                "layout": {
+                    "dpi": settings.layout.dpi,
+                    "min_confidence": settings.layout.min_confidence,
+                    "route": [rule.model_dump() for rule in settings.layout.route],
+                },
                 "low_confidence": settings.rec.low_confidence,
             }
         )

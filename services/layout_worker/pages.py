@@ -65,11 +65,12 @@ class Pages:
         """The layout of page `page_no` (1-based) of the file. Raises what opening a page raises, `ChildDied`, `ChildStalled`."""
         step = (steps or Steps()).step
         with contextlib.ExitStack() as held:
+            network = inspection.options.layout != "fast"
             with step("open"):
-                opened, shown = await self._open(path, page_no, inspection, _how(inspection), layout_picture=True)
+                opened, shown = await self._open(path, page_no, inspection, _how(inspection), layout_picture=network)
             held.enter_context(shown)
             with step("look"):
-                look, scale = await self._look(opened, shown, layout=inspection.options.layout != "fast")
+                look, scale = await self._look(opened, shown, layout=network)
             with step("plan"):
                 planned = await asyncio.to_thread(plan, opened, look, scale, inspection, page_no, self._settings)
             if planned.picture and shown.full is None:
@@ -105,6 +106,7 @@ class Pages:
 
         The full picture where there is one: the network wants another shape than the page's, and what is resampled twice it reads
         worse (a scanned page of two columns: 12 sure boxes of the full picture, 2 of the small one).
+        Without a picture there is nothing to see: with `layout: fast` a page that is all native text is drawn by nobody.
         """
         picture = shown.full or shown.small
         if picture is None or opened.blank:

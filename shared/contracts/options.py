@@ -23,7 +23,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     vl_profile: str | None = None
     languages: list[str] = []
     layout: Literal["auto", "fast"] = "auto"
-    """`fast`: no layout network, structure from the PDF alone."""
+    """`fast`: no layout network, structure from the PDF alone. Pictures that cover less than 2 % of a page are not looked into."""
     pictures: bool = False
     """Store page pictures and picture crops, also for purely native pages."""
     pages: str | None = None
