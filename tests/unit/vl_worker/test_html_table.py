@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.vl_worker.grammars.html_table import parse_html_table
+from services.vl_worker.grammars.html_table import parse_html_table, split_html_table
 from shared.contracts.errors import DocfleetError
 
 pytestmark = pytest.mark.unit
@@ -48,3 +51,70 @@ def test_any_spans_give_a_grid_without_overlap(rows):
     table = parse_html_table(html + "</table>", page_no=1)  # table_of raises where two cells overlap
     assert len(table.cells) == sum(len(row) for row in rows)
     assert table.num_rows <= len(rows)
+
+
+def headers(html: str) -> list[tuple[str, bool, bool]]:
+    cells = parse_html_table(html, page_no=1).cells
+    return [(cell.text, cell.column_header, cell.row_header) for cell in cells]
+
+
+def test_headers_are_told_by_where_they_stand():
+    assert headers(
+        "<table><thead><tr><td>a</td><th>b</th></tr></thead><tbody><tr><th>c</th><td>1</td></tr>"
+        "<tr><th scope=col>d</th><th scope=row>e</th></tr><tr><td>2</td><th>f</th></tr></tbody></table>"
+    ) == [
+        ("a", True, False),
+        ("b", True, False),
+        ("c", False, True),
+        ("1", False, False),
+        ("d", True, False),
+        ("e", False, True),
+        ("2", False, False),
+        ("f", True, False),
+    ]
+
+
+def test_a_table_inside_a_cell_is_text_of_the_cell():
+    table = parse_html_table(
+        "<table><tr><td>a<table><tr><td>b</td><td>c</td></tr></table>d</td><td>e</td></tr></table>", page_no=1
+    )
+    assert [cell.text for cell in table.cells] == ["a b c d", "e"]
+    assert table.html.count("<table>") == 1
+
+
+def test_what_stands_around_a_table_is_told_apart():
+    assert split_html_table("before <TABLE border=1><tr><td><table></table></td></tr></TABLE > after") == (
+        "before ",
+        "<TABLE border=1><tr><td><table></table></td></tr></TABLE >",
+        " after",
+    )
+    assert split_html_table("a <table><tr>") == ("a ", "<table><tr>", "")
+    assert split_html_table("none") is None
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<table>" * 100 + "<tr><td>x",
+        "<table><tr><td rowspan=5000 colspan=500>x</td></tr>" + "<tr></tr>" * 4_999 + "</table>",
+        "<table><tr>" + "<td>x</td>" * 501 + "</tr></table>",
+        "<table>" + "<tr><td>x</td></tr>" * 5_001 + "</table>",
+        "<table>" + ("<tr>" + "<td>x</td>" * 200 + "</tr>") * 101 + "</table>",
+    ],
+)
+def test_hostile_sizes_are_refused(html):
+    with pytest.raises(DocfleetError):
+        parse_html_table(html, page_no=1)
+
+
+def test_hostile_markup_costs_no_more_than_its_length():
+    for html in ("<table>" + "<td" * 100_000, "<table><tr><td>" + "&" * 200_000, "<table " + "a=" * 100_000 + ">"):
+        with contextlib.suppress(DocfleetError):
+            parse_html_table(html, page_no=1)
+
+
+@given(st.text(alphabet="<>/tabledrh =\"'1x!-", max_size=300))
+def test_whatever_comes_is_a_table_or_a_typed_error(text):
+    with contextlib.suppress(DocfleetError):
+        table = parse_html_table("<table><tr><td>" + text, page_no=1)
+        assert set(re.findall(r"</?([a-z]+)", table.html)) <= {"table", "tr", "td", "th"}
