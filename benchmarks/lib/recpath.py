@@ -62,7 +62,7 @@ def settings_for(folder: Path, **more: dict[str, Any]) -> Settings:
 
 def without_caches() -> dict[str, int]:
     """The settings of `rec` by which it forgets what it has read."""
-    return {name: 0 for name in type(Settings().rec).model_fields if name.endswith("_cache")}
+    return {name: 0 for name in type(Settings().rec).model_fields if "_cache" in name}
 
 
 class RecPath:

@@ -15,6 +15,7 @@ PACKAGES = (
     "openvino==2026.4.1",
     "ocrmypdf==17.13.0",
     "opencv-python-headless==5.0.0.93",
+    "matplotlib==3.11.2",
 )
 DEBIAN = ("tesseract-ocr", "tesseract-ocr-eng", "tesseract-ocr-chi-sim", "tesseract-ocr-osd")
 
