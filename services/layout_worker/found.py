@@ -17,6 +17,8 @@ class LookRequest(msgspec.Struct, frozen=True, kw_only=True):
     height: int
     layout: bool
     """Whether to run the layout network."""
+    upright: bool = True
+    """The page says itself which way up it stands, or was turned already; else that is asked first."""
 
 
 class FoundBox(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +38,14 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """Boxes of red stamps."""
     ink: float
     """Share of pixels, 0..1, that differ from the page's ground."""
+    turn: int = 0
+    """Degrees (0, 90, 180, 270) to turn the page clockwise to make it upright; where it is not 0, nothing else was looked for."""
+    ink_map: bytes = b""
+    """Row by row, inked pixels (0..16) of cells of equal size that cover the picture; see `ink.ink_map`."""
+    ink_columns: int = 0
+    """Cells in a row."""
+    ink_cell: float = 1.0
+    """Pixels of the picture across and down a cell."""
     models: list[ModelRef] = []
 
 
@@ -46,6 +56,10 @@ class LinesRequest(msgspec.Struct, frozen=True, kw_only=True):
     height: int
     seals: list[list[float]] = []
     """Seals in pixels of this picture; for lines in them the share of red is measured."""
+    tables: list[list[float]] = []
+    """Boxes of tables whose ruling lines are wanted."""
+    parts: list[list[float]] = []
+    """Boxes to be looked at one by one, at full resolution, instead of the whole picture."""
 
 
 class FoundLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,8 +71,44 @@ class FoundLine(msgspec.Struct, frozen=True, kw_only=True):
     """Most of its ink is red, as in a stamp."""
 
 
+class Strokes(msgspec.Struct, frozen=True, kw_only=True):
+    """Ruling lines of a table, in pixels of the picture, turned upright about the middle of `bbox` (what was looked at)."""
+
+    bbox: list[float]
+    slope: float
+    """Fall of the page's lines, dy by dx."""
+    across: list[list[float]]
+    down: list[list[float]]
+
+
 class Lines(msgspec.Struct, frozen=True, kw_only=True):
     """All text lines of a picture."""
 
     lines: list[FoundLine]
+    strokes: list[Strokes] = []
+    """Of the tables asked for, those that have any."""
     models: list[ModelRef] = []
+
+
+class Sample(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a page's own text, where the picture should show it."""
+
+    bbox: list[float]
+    angle: float
+    """Degrees clockwise by which it is turned, a multiple of 90."""
+    text: str
+
+
+class CompareRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """Block 0: the full picture, uint8 RGB, (height, width, 3)."""
+
+    width: int
+    height: int
+    samples: list[Sample]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """For each sample how like its reading it is, 0..1; none where that can't be said."""
+
+    similarities: list[float | None]
+    model: ModelRef

@@ -11,13 +11,15 @@ from typing import Literal
 
 import msgspec
 
-from services.layout_worker import match, regions, route, ruled, trust
+from services.layout_worker import drawing, leftover, match, regions, route, ruled, trust
 from services.layout_worker.boxes import Box, area, clipped, common
 from services.layout_worker.clean import clean
 from services.layout_worker.drafts import HOLDS_TEXT, Draft, Drawn, Piece
-from services.layout_worker.found import FoundBox, FoundLine, Look
+from services.layout_worker.fonts import Verdicts
+from services.layout_worker.found import FoundBox, FoundLine, Look, Strokes
+from services.layout_worker.leftover import Ink
 from shared.contracts.document import ModelRef
-from shared.contracts.layout import Inspection, PageLayout
+from shared.contracts.layout import Inspection, PageLayout, TextLine
 from shared.documents.page import OpenedPage
 from shared.objects import keys
 from shared.settings import Settings
@@ -38,6 +40,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     boxes: list[FoundBox]
     """Cleaned, page units."""
     drawn: Drawn
+    ink: Ink | None = None
+    turn: int = 0
+    """Degrees by which the page was turned clockwise to make it upright, beyond what it asks for itself."""
     search: Search
     """Whether text lines must be looked for in the picture; `direct`: all that is to be read are small single lines."""
     picture: bool
@@ -45,11 +50,17 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan(
-    page: OpenedPage, look: Look, scale: tuple[float, float], inspection: Inspection, page_no: int, settings: Settings
+    page: OpenedPage,
+    look: Look,
+    scale: tuple[float, float],
+    inspection: Inspection,
+    page_no: int,
+    settings: Settings,
+    verdicts: Verdicts | None = None,
 ) -> Plan:
-    """`scale` is small-picture pixels per page unit, x and y."""
+    """`scale` is small-picture pixels per page unit, x and y; `verdicts` say what of the page's own text is like the picture."""
     options = inspection.options
-    judged = trust.judge(page, options.ocr, page_no)
+    judged = trust.judge(page, options.ocr, page_no, verdicts)
     boxes = clean(
         [msgspec.structs.replace(box, bbox=_scaled(box.bbox, scale)) for box in look.boxes],
         page.width,
@@ -59,6 +70,7 @@ def plan(
     drawn = Drawn(
         seals=[clipped(_scaled(seal, scale), page.width, page.height) for seal in look.seals],
         ruled=ruled.grids(page.rules),
+        figures=drawing.of_page(page),
     )
     drafts = regions.build(
         boxes,
@@ -76,6 +88,8 @@ def plan(
         trust=judged,
         boxes=boxes,
         drawn=drawn,
+        ink=leftover.ink_of(look, scale),
+        turn=look.turn,
         search=search,
         picture=search != "nothing" or options.pictures or bool(readers & {"rec", "vl"}),
     )
@@ -91,7 +105,7 @@ def _search(
 ) -> Search:
     if inspection.options.ocr == "off" or page.blank or look.ink < BLANK_INK:
         return "nothing"
-    if judged.untrusted or not judged.trusted:
+    if judged.untrusted or judged.layer or not judged.trusted:
         return "lines"
     empty = [draft for draft in drafts if not draft.lines and draft.label not in ("picture", "seal")]
     if not all(is_direct(draft, page, settings) for draft in empty):
@@ -118,18 +132,26 @@ def assemble(
     inspection: Inspection,
     page_no: int,
     settings: Settings,
+    strokes: Sequence[Strokes] = (),
 ) -> PageLayout:
-    """The layout. `found` and `picture` (width, height) are in pixels of the full picture; without one nothing can be read."""
+    """The layout. `found`, `strokes` and `picture` (width, height) are in pixels of the full picture; without one nothing can be read."""
     judged = planned.trust
     pieces = _own_pieces(judged)
+    layer: list[TextLine] = []
+    unseen = judged.layer
     if picture is not None and planned.search == "lines":
         scale = (picture[0] / page.width, picture[1] / page.height)
-        detected = match.unread(found, judged.trusted, *scale)
+        layer, unseen = match.supported(judged.layer, found, *scale)
+        pieces += [Piece(line) for line in layer]
+        detected = match.unread(found, [*judged.trusted, *layer], *scale)
         pieces += detected + match.overlooked(judged.untrusted, detected, *scale)
     pieces = [_on_page(piece, page) for piece in pieces]
+    drawn = drawing.completed(
+        planned.drawn, planned.boxes, planned.ink, page, [piece.line for piece in pieces], strokes, picture
+    )
     drafts = regions.build(
         planned.boxes,
-        planned.drawn,
+        drawn,
         pieces,
         page.width,
         page.height,
@@ -152,14 +174,23 @@ def assemble(
         height=round(page.height, 2),
         unit=page.unit,
         rotation=page.rotation,
-        kind=trust.kind_of(native, read, len(routed)),
-        kind_reason=[f"image_coverage={page.image_coverage:.2f}", *judged.reasons, f"lines_to_read={read}"],
+        kind=trust.kind_of(native - len(layer), read + len(layer), len(routed)),
+        kind_reason=[
+            *([f"turned={planned.turn}"] if planned.turn else []),
+            f"image_coverage={page.image_coverage:.2f}",
+            *judged.reasons,
+            f"lines_to_read={read}",
+        ],
         picture_key=keys.picture(inspection.document_id, inspection.generation, page_no) if kept else None,
         picture_width=picture[0] if kept and picture else None,
         picture_height=picture[1] if kept and picture else None,
         dpi=round(picture[0] / page.width * 72, 2) if kept and picture and page.unit == "pt" else None,
         regions=routed,
-        invisible=[_on_page(Piece(line), page).line for line in judged.invisible],
+        invisible=[
+            *(_on_page(Piece(line), page).line for line in judged.invisible),
+            *(msgspec.structs.replace(_on_page(Piece(line), page).line, hidden="ocr_layer") for line in unseen),
+        ],
+        notes=[_on_page(Piece(line), page).line for line in judged.notes],
         models=models,
         warnings=[*page.warnings, *judged.warnings, *warnings],
     )

@@ -13,8 +13,11 @@ from typing import Literal
 
 import msgspec
 
-from services.layout_worker.found import Lines, LinesRequest, Look, LookRequest
-from services.layout_worker.page import Plan, assemble, plan
+from services.layout_worker.comparing import Comparer
+from services.layout_worker.finding import find_lines
+from services.layout_worker.fonts import Doubt, doubts_of
+from services.layout_worker.found import Look, LookRequest
+from services.layout_worker.page import assemble, plan
 from services.layout_worker.steps import Steps
 from shared.children.child import Child
 from shared.contracts.layout import Inspection, PageLayout
@@ -50,6 +53,11 @@ class Pages:
             call_timeout_s=settings.stage("layout_worker").call_timeout_s,
             threads=settings.engines.streams or cores(),
         )
+        self._comparer = Comparer(self.engine)
+
+    @staticmethod
+    def _doubts(opened: OpenedPage, inspection: Inspection) -> list[Doubt]:
+        return [] if opened.blank or inspection.options.ocr != "auto" else doubts_of(opened)
 
     async def start(self) -> None:
         """Spawn both children and load the networks. Raises what `Child.start` raises."""
@@ -70,26 +78,68 @@ class Pages:
                 opened, shown = await self._open(path, page_no, inspection, _how(inspection), layout_picture=network)
             held.enter_context(shown)
             with step("look"):
-                look, scale = await self._look(opened, shown, layout=network)
+                look, scale = await self._look(opened, shown, inspection)
+            rotation = None
+            if look.turn:
+                rotation = (opened.rotation + look.turn) % 360
+                with step("open again"):
+                    opened, shown = await self._open(
+                        path, page_no, inspection, _how(inspection), layout_picture=network, rotation=rotation
+                    )
+                held.enter_context(shown)
+                with step("look"):
+                    look, scale = await self._look(opened, shown, inspection, turned=look)
+            if doubts := self._doubts(opened, inspection):
+                document = f"{inspection.document_id}/{inspection.generation}/{path}"
+                if shown.full is None and self._comparer.unsettled(document, doubts):
+                    with step("open again"):
+                        _, shown = await self._open(
+                            path, page_no, inspection, "always", layout_picture=False, rotation=rotation
+                        )
+                    held.enter_context(shown)
+                with step("compare"):
+                    verdicts, asked = await self._comparer.settle(document, doubts, opened, shown.full)
+            else:
+                verdicts, asked = {}, []
             with step("plan"):
-                planned = await asyncio.to_thread(plan, opened, look, scale, inspection, page_no, self._settings)
+                planned = await asyncio.to_thread(
+                    plan, opened, look, scale, inspection, page_no, self._settings, verdicts
+                )
             if planned.picture and shown.full is None:
                 with step("open again"):
-                    _, shown = await self._open(path, page_no, inspection, "always", layout_picture=False)
+                    _, shown = await self._open(
+                        path, page_no, inspection, "always", layout_picture=False, rotation=rotation
+                    )
                 held.enter_context(shown)
             with step("lines"):
-                lines = await self._lines(opened, planned, shown)
+                lines = await find_lines(self.engine, opened, planned, shown)
             size = (shown.full[0].width, shown.full[0].height) if shown.full is not None else None
-            models = [*look.models, *lines.models]
+            models = [*look.models, *asked, *lines.models]
             with step("assemble"):
                 layout = await asyncio.to_thread(
-                    assemble, opened, planned, lines.lines, size, models, inspection, page_no, self._settings
+                    assemble,
+                    opened,
+                    planned,
+                    lines.lines,
+                    size,
+                    models,
+                    inspection,
+                    page_no,
+                    self._settings,
+                    lines.strokes,
                 )
             stored = layout.picture_key is not None and shown.jpeg is not None
             return LaidOut(layout=layout, jpeg=shown.jpeg[1].tobytes() if stored and shown.jpeg else None)
 
     async def _open(
-        self, path: Path, page_no: int, inspection: Inspection, picture: How, *, layout_picture: bool
+        self,
+        path: Path,
+        page_no: int,
+        inspection: Inspection,
+        picture: How,
+        *,
+        layout_picture: bool,
+        rotation: int | None = None,
     ) -> tuple[OpenedPage, Pictures]:
         return await self.documents.open_page(
             path,
@@ -99,10 +149,15 @@ class Pages:
             picture=picture,
             layout_picture=layout_picture,
             dpi=self._settings.layout.dpi,
+            rotation=rotation,
         )
 
-    async def _look(self, opened: OpenedPage, shown: Pictures, *, layout: bool) -> tuple[Look, tuple[float, float]]:
+    async def _look(
+        self, opened: OpenedPage, shown: Pictures, inspection: Inspection, turned: Look | None = None
+    ) -> tuple[Look, tuple[float, float]]:
         """What the engine child sees at a glance, and pixels per page unit of the picture it was shown.
+
+        Which way up a page stands is asked where it has no text of its own to tell; `turned` is that answer when the page was opened anew.
 
         The full picture where there is one: the network wants another shape than the page's, and what is resampled twice it reads
         worse (a scanned page of two columns: 12 sure boxes of the full picture, 2 of the small one).
@@ -112,23 +167,18 @@ class Pages:
         if picture is None or opened.blank:
             return Look(boxes=[], seals=[], ink=0.0), (1.0, 1.0)
         size, pixels = picture
-        request = LookRequest(width=size.width, height=size.height, layout=layout)
-        look, _ = await self.engine.call("look", request, [pixels], returns=Look)
-        return look, (size.width / opened.width, size.height / opened.height)
-
-    async def _lines(self, opened: OpenedPage, planned: Plan, shown: Pictures) -> Lines:
-        """Text lines of the full picture, where any are wanted."""
-        if planned.search != "lines" or shown.full is None:
-            return Lines(lines=[])
-        size, pixels = shown.full
-        scale = (size.width / opened.width, size.height / opened.height)
-        request = LinesRequest(
+        request = LookRequest(
             width=size.width,
             height=size.height,
-            seals=[[s[0] * scale[0], s[1] * scale[1], s[2] * scale[0], s[3] * scale[1]] for s in planned.drawn.seals],
+            layout=inspection.options.layout != "fast",
+            upright=turned is not None
+            or inspection.options.ocr == "off"
+            or any(line.visible and line.text.strip() for line in opened.lines),
         )
-        lines, _ = await self.engine.call("lines", request, [pixels], returns=Lines)
-        return lines
+        look, _ = await self.engine.call("look", request, [pixels], returns=Look)
+        if turned is not None:
+            look = msgspec.structs.replace(look, turn=turned.turn, models=[*turned.models, *look.models])
+        return look, (size.width / opened.width, size.height / opened.height)
 
 
 def _how(inspection: Inspection) -> How:

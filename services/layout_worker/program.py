@@ -6,6 +6,8 @@ beside the first calls; who wants it earlier waits for it.
 
 from __future__ import annotations
 
+import functools
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -14,15 +16,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.layout_worker.boxes import share_inside
-from services.layout_worker.found import FoundBox, FoundLine, Lines, LinesRequest, Look, LookRequest
+from services.layout_worker.found import (
+    CompareRequest,
+    Comparison,
+    FoundBox,
+    FoundLine,
+    Lines,
+    LinesRequest,
+    Look,
+    LookRequest,
+)
+from services.layout_worker.ink import CELL, ink_map, inked_part
+from services.layout_worker.samples import SampleReader
 from services.layout_worker.seals import find_seals, red, washed
+from services.layout_worker.strokes import find_strokes, slope_of
 from shared.children.block import Block
 from shared.engines.engine import Engine
 from shared.engines.open import open_engine
 from shared.models import lines
 from shared.models.install import installed
 from shared.models.layout import LayoutModel
-from shared.models.lines import LineDetector
+from shared.models.lines import DetectedLine, LineDetector
+from shared.models.orientation import OrientationModel
 from shared.models.pictures import shrunk
 
 if TYPE_CHECKING:
@@ -33,6 +48,9 @@ GLANCE = 800
 INK = 60
 """Grey levels, of 255, between ink and ground: above scanner noise and yellowed paper, below pencil."""
 
+SURE_TURN = 0.83
+"""Confidence from which a page is turned. On 25 real scans in four positions the network says 0.84 to 0.93 and is right every time; on blank
+paper, drawings and single handwritten lines it says less than 0.5, and on light letters on black up to 0.82, wrongly."""
 BLACK, BLACK_SHARE = 130, 0.12
 """Brightest channel, of 255, below which a pixel is black ink, and how much of it, by the red pixels, a seal's own text may have (blurred
 crossings of strokes). Printed text under a stamp has half as much as the stamp and more."""
@@ -48,12 +66,23 @@ class Program:
         self._layout = LayoutModel(engine, settings)
         self._layout.warm()
         self._opener = ThreadPoolExecutor(1, thread_name_prefix="open-lines")
+        self._orientation = self._opener.submit(_warm_orientation, engine, settings)
         self._lines = self._opener.submit(_warm_detector, engine, settings)
+        self._open_samples = functools.cache(lambda: SampleReader(engine, settings))
+        self._opening_samples = threading.Lock()
 
     def look(self, request: LookRequest, blocks: list[Block]) -> tuple[Look, list[Block]]:
         """Boxes of the layout network, seals and the amount of ink of a picture."""
         picture = blocks[0].array((request.height, request.width, 3))
         glance, scale = _glance(picture)
+        inked = ink_map(glance)
+        models = []
+        if not request.upright:
+            orientation = self._orientation.result()
+            models.append(orientation.ref)
+            turn, confidence = orientation.angle(inked_part(glance, inked))
+            if turn and confidence >= SURE_TURN:
+                return Look(boxes=[], seals=[], ink=0.0, turn=turn, models=models), []
         boxes = self._layout.detect(picture) if request.layout else []
         look = Look(
             boxes=[
@@ -62,23 +91,54 @@ class Program:
             ],
             seals=[[value * scale for value in seal] for seal in find_seals(glance)],
             ink=ink_of(glance),
-            models=[self._layout.ref] if request.layout else [],
+            ink_map=inked.tobytes(),
+            ink_columns=inked.shape[1],
+            ink_cell=CELL * scale,
+            models=[*models, self._layout.ref] if request.layout else models,
         )
         return look, []
 
     def lines(self, request: LinesRequest, blocks: list[Block]) -> tuple[Lines, list[Block]]:
-        """Text lines of a full picture."""
+        """Text lines of a full picture, or of parts of it, and rules of its tables."""
         picture = blocks[0].array((request.height, request.width, 3))
         detector = self._lines.result()
+        clean = washed(picture, request.seals)
+        detected = _in_parts(detector, clean, request.parts) if request.parts else detector.detect(clean)
         found = [
             FoundLine(
                 quad=(quad := [float(v) for v in line.quad.reshape(-1)]),
                 score=float(line.score),
                 red=_is_red(picture, quad, request.seals),
             )
-            for line in detector.detect(washed(picture, request.seals))
+            for line in detected
         ]
-        return Lines(lines=found, models=[detector.ref]), []
+        slope = slope_of([line.quad for line in found])
+        strokes = [find_strokes(picture, table, slope) for table in request.tables]
+        return Lines(lines=found, strokes=[s for s in strokes if s is not None], models=[detector.ref]), []
+
+    def compare(self, request: CompareRequest, blocks: list[Block]) -> tuple[Comparison, list[Block]]:
+        """How like the picture a page's own text is; loads the recogniser at the first doubt."""
+        picture = blocks[0].array((request.height, request.width, 3))
+        with self._opening_samples:
+            reader = self._open_samples()
+        return Comparison(
+            similarities=[reader.similarity(picture, one) for one in request.samples], model=reader.ref
+        ), []
+
+
+def _in_parts(detector: LineDetector, picture: NDArray[np.uint8], parts: list[list[float]]) -> list[DetectedLine]:
+    lines = []
+    for x0, y0, x1, y1 in parts:
+        left, top = max(0, int(x0)), max(0, int(y0))
+        for line in detector.detect(picture[top : int(y1) + 1, left : int(x1) + 1]):
+            lines.append(DetectedLine(line.quad + np.array([left, top], dtype=np.float32), line.score))
+    return lines
+
+
+def _warm_orientation(engine: Engine, settings: Settings) -> OrientationModel:
+    orientation = OrientationModel(engine, settings)
+    orientation.warm()
+    return orientation
 
 
 def _warm_detector(engine: Engine, settings: Settings) -> LineDetector:

