@@ -169,6 +169,8 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     fallback_from: str | None = None
     reason: str | None = None
     """Why it was read the way it was, in words, where that is not plain: the decision of the router or of the reader."""
+    route: str | None = None
+    """Row of `layout.route` that decided who reads it; none where no row was needed."""
     lines: list[Line] = []
     table: Table | None = None
     latex: str | None = None

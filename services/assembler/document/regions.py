@@ -148,6 +148,7 @@ class _Common:
             model=self.model,
             fallback_from=self.reading.fallback_from if self.reading else None,
             reason=self.region.reason,
+            route=self.region.route,
             lines=[
                 Line(
                     bbox=self._inside(piece.box),

@@ -99,14 +99,14 @@ def test_a_reading_by_the_vl_model_beats_a_fallback() -> None:
 
 def test_a_doubt_of_the_reader_names_the_block_and_the_reason_of_the_route_stands_in_it() -> None:
     region = make.region(1, "table", [], bbox=[60, 100, 300, 200], read_by="vl")
-    region = msgspec.structs.replace(region, reason="dense")
+    region = msgspec.structs.replace(region, reason="dense", route="model")
     above = make.region(0, "text", make.lines(60, 60, ["above"]))
     doubt = Doubt(code="vl_truncated", message="cut")
     reading = RegionReading(region_id=region.region_id, method="det_rec", doubts=[doubt], fallback_from="glm-ocr")
     page = make.page(make.layout([above, region]), readings=[make.reading("vl", [reading])])
-    assert [(block.label, block.reason, block.fallback_from) for block in page.blocks] == [
-        ("text", None, None),
-        ("table", "dense", "glm-ocr"),
+    assert [(block.label, block.reason, block.route, block.fallback_from) for block in page.blocks] == [
+        ("text", None, None, None),
+        ("table", "dense", "model", "glm-ocr"),
     ]
     (warning,) = [warning for warning in page.warnings if warning.code == "vl_truncated"]
     assert warning.block_id == page.blocks[1].id
