@@ -13,6 +13,7 @@ onnx is imported inside the functions: a process that only finds its models inst
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,14 @@ if TYPE_CHECKING:
 WEIGHTS = "weights.npz"
 """Written beside the network by `split_loop`: float32 arrays by the names they have in the source."""
 
-VERSION = 1
+VERSION = 2
 """Part of the name of an installed model's folder; raise it when a rewrite changes what it writes."""
+
+_BATCHED_GATHER = 12
+"""The opset from which GatherND has `batch_dims`; from 11 to 12 nothing else changed its meaning."""
+
+_AXES_AS_INPUT = 18
+"""The opset from which ReduceMax takes its axes as an input."""
 
 SMALLEST_NORMAL = np.finfo(np.float32).tiny
 
@@ -97,9 +104,11 @@ def hardswish(model: onnx.ModelProto) -> int:
 
 
 def top1(model: onnx.ModelProto) -> None:
-    """Replace the one output `[..., classes]` by `probability [..., 1]` and `index [..., 1]` (int64) of its largest entry, in place.
+    """Replace the one output `[..., classes]` (of known size) by `probability [..., 1]` and `index [..., 1]` (int64) of its largest entry, in place.
 
-    TopK and not ArgMax with ReduceMax: these two are 25 % slower in ONNX Runtime.
+    The classes are looked at in groups: the best group by its largest entry, then the best class in it. Engines take the maximum of a group with
+    vector instructions and TopK of all classes without (2 % of a text reader's time); ArgMax is slower than either. Of equal entries the
+    first wins, as with TopK and ArgMax.
     """
     from onnx import TensorProto, helper, numpy_helper
 
@@ -107,16 +116,40 @@ def top1(model: onnx.ModelProto) -> None:
     if len(graph.output) != 1:
         raise DocfleetError(ErrorCode.model_unavailable, "prepare: top1 needs a network with one output")
     output = graph.output[0]
-    shape = [d.dim_param or d.dim_value for d in output.type.tensor_type.shape.dim][:-1]
-    graph.initializer.append(numpy_helper.from_array(np.array([1], dtype=np.int64), "top1/k"))
-    graph.node.append(
-        helper.make_node(
-            "TopK", [output.name, "top1/k"], ["probability", "index"], name="top1", axis=-1, largest=1, sorted=1
-        )
+    shape = [d.dim_param or d.dim_value for d in output.type.tensor_type.shape.dim]
+    outer, classes = shape[:-1], shape[-1]
+    if not isinstance(classes, int) or classes < 1:
+        raise DocfleetError(ErrorCode.model_unavailable, "prepare: top1 needs a known number of classes")
+    groups = next(n for n in range(math.isqrt(classes), 0, -1) if classes % n == 0)
+    size = classes // groups
+    for name, values in (("one", [1]), ("grouped", [0] * len(outer) + [groups, size]), ("size", [size])):
+        graph.initializer.append(numpy_helper.from_array(np.array(values, dtype=np.int64), f"top1/{name}"))
+    for opset in model.opset_import:
+        if opset.domain in ("", "ai.onnx"):
+            opset.version = max(opset.version, _BATCHED_GATHER)
+            if opset.version >= _AXES_AS_INPUT:
+                raise DocfleetError(ErrorCode.model_unavailable, f"prepare: top1 does not know opset {opset.version}")
+    best = {"axis": -1, "largest": 1, "sorted": 1}
+    graph.node.extend(
+        [
+            helper.make_node("Reshape", [output.name, "top1/grouped"], ["top1/groups"], name="top1/reshape"),
+            helper.make_node("ReduceMax", ["top1/groups"], ["top1/maxima"], name="top1/max", axes=[-1], keepdims=0),
+            helper.make_node(
+                "TopK", ["top1/maxima", "top1/one"], ["probability", "top1/group"], name="top1/of_groups", **best
+            ),
+            helper.make_node(
+                "GatherND", ["top1/groups", "top1/group"], ["top1/row"], name="top1/pick", batch_dims=len(outer)
+            ),
+            helper.make_node(
+                "TopK", ["top1/row", "top1/one"], ["top1/again", "top1/inner"], name="top1/in_group", **best
+            ),
+            helper.make_node("Mul", ["top1/group", "top1/size"], ["top1/start"], name="top1/start"),
+            helper.make_node("Add", ["top1/start", "top1/inner"], ["index"], name="top1/index"),
+        ]
     )
     del graph.output[:]
-    graph.output.append(helper.make_tensor_value_info("probability", TensorProto.FLOAT, [*shape, 1]))
-    graph.output.append(helper.make_tensor_value_info("index", TensorProto.INT64, [*shape, 1]))
+    graph.output.append(helper.make_tensor_value_info("probability", TensorProto.FLOAT, [*outer, 1]))
+    graph.output.append(helper.make_tensor_value_info("index", TensorProto.INT64, [*outer, 1]))
 
 
 def split_loop(model: onnx.ModelProto) -> dict[str, npt.NDArray[np.float32]]:

@@ -1,7 +1,7 @@
 """Reads text lines, one crop a line.
 
 A crop is drawn 48 px high and padded to its own bucket (a multiple of the engine's step), never to its neighbour's width: what is read
-does not depend on who shares the batch. Crops are drawn 0.8 times as wide as their height asks for; see the manifest.
+does not depend on who shares the batch. Crops are drawn narrower than their height asks for; see the manifest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAME = "ppocrv6-rec-small"
 HEIGHT = 48
 FRAME = 8
 """Pixels of width per frame of the output."""
-SQUEEZE = 0.8
+SQUEEZE = 0.75
 MAX_WIDTH = 3_200
 """Widest bucket, px. A wider line is cut at a gap by the caller, or it is squeezed into this."""
 

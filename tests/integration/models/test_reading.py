@@ -15,7 +15,7 @@ from shared.engines.engine import Engine
 from shared.models.layout import LayoutModel
 from shared.models.lines import DetectedLine, LineDetector
 from shared.models.orientation import OrientationModel
-from shared.models.reader import Reader
+from shared.models.reader import SQUEEZE, Reader
 from shared.models.seal import SealDetector
 from shared.models.table import TableStructure
 from shared.settings import Settings
@@ -37,7 +37,7 @@ def reader(openvino: Engine, settings: Settings) -> Reader:
     return Reader(openvino, settings)
 
 
-def read(reader: Reader, crops: list[npt.NDArray[np.uint8]], squeeze: float = 0.8) -> list[str]:
+def read(reader: Reader, crops: list[npt.NDArray[np.uint8]], squeeze: float = SQUEEZE) -> list[str]:
     """Texts of crops, those of a bucket together."""
     texts = [""] * len(crops)
     buckets: dict[int, list[int]] = {}

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
@@ -107,6 +109,27 @@ def test_top1_gives_the_best_class_and_its_probability() -> None:
     probability, index = run(made, X)
     np.testing.assert_array_equal(index[:, 0], full.argmax(axis=1))
     np.testing.assert_array_equal(probability[:, 0], full.max(axis=1))
+
+
+@given(st.integers(1, 60), st.integers(0, 1000))
+@settings(deadline=None, max_examples=30)
+def test_top1_takes_the_first_of_equals_whatever_the_number_of_classes(classes: int, seed: int) -> None:
+    made = helper.make_model(
+        helper.make_graph(
+            [helper.make_node("Identity", ["x"], ["y"])],
+            "g",
+            [helper.make_tensor_value_info("x", FLOAT, ["n", "t", classes])],
+            [helper.make_tensor_value_info("y", FLOAT, ["n", "t", classes])],
+        ),
+        opset_imports=[helper.make_opsetid("", 11)],
+        ir_version=8,
+    )
+    prepare.top1(made)
+    onnx.checker.check_model(made)
+    x = np.random.default_rng(seed).integers(0, 4, (2, 5, classes)).astype(np.float32)
+    probability, index = run(made, x)
+    np.testing.assert_array_equal(index[..., 0], x.argmax(axis=2))
+    np.testing.assert_array_equal(probability[..., 0], x.max(axis=2))
 
 
 def looped() -> onnx.ModelProto:
