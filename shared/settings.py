@@ -229,7 +229,9 @@ class Layout(_Group):
     source_cache_bytes: int = Field(
         4 * 2**30, ge=2**20, description="Disk space for fetched sources, least recently used go first."
     )
-    source_cache: Path | None = Field(None, description="Folder of fetched sources; none is a temporary folder.")
+    source_cache: Path | None = Field(
+        None, description="Folder of fetched sources, emptied at every start; none is a temporary folder."
+    )
 
 
 class Rec(_Group):

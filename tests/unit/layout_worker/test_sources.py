@@ -1,6 +1,7 @@
 """A source is fetched once, kept while it is used, and gone when there is no room."""
 
 import asyncio
+import errno
 from pathlib import Path
 
 import pytest
@@ -32,8 +33,8 @@ class Store:
         return ObjectStat(key=key, size=100, etag=etag or "")
 
 
-def source(key, etag="1"):
-    return SourceInfo(bucket="b", key=key, etag=etag)
+def source(key, etag="1", size=None):
+    return SourceInfo(bucket="b", key=key, etag=etag, size=size)
 
 
 @pytest.fixture
@@ -140,3 +141,43 @@ async def test_a_folder_whose_process_is_gone_is_removed(store, tmp_path):
     assert await use(one, source("a")) == await use(two, source("a"))
     await one.close()
     await two.close()
+
+
+async def test_room_is_made_before_a_large_one_is_fetched(store, sources):
+    await use(sources, source("a"))
+    await use(sources, source("b"))
+    store.gate.clear()
+    page = asyncio.create_task(use(sources, source("c", size=100)))
+    await asyncio.sleep(0.01)
+    left = [file for file in sources._folder.iterdir() if file.name != ".lock"]
+    assert len(left) == 1, "a is gone while c is still on its way"
+    store.gate.set()
+    await page
+    await use(sources, source("b"))
+    assert store.downloads == ["a", "b", "c"]
+
+
+async def test_a_full_disk_takes_what_nobody_uses_and_then_waits(store, sources):
+    await use(sources, source("a"))
+    store.error = OSError(errno.ENOSPC, "no space left")
+    assert await use(sources, source("b")) == b"x" * 100
+    assert store.downloads == ["a", "b", "b"]
+    await use(sources, source("a"))
+    assert store.downloads == ["a", "b", "b", "a"], "a had to go"
+    store.download = full_disk
+    with pytest.raises(Unavailable):
+        await use(sources, source("c"))
+
+
+async def full_disk(bucket, key, target, *, etag=None, version_id=None):
+    raise OSError(errno.ENOSPC, "no space left")
+
+
+async def test_nothing_survives_a_restart(store, tmp_path):
+    first = Sources(store, tmp_path / "cache", 250)
+    await use(first, source("a"))
+    await first.close()
+    second = Sources(store, tmp_path / "cache", 250)
+    await use(second, source("a"))
+    await second.close()
+    assert store.downloads == ["a", "a"]
