@@ -13,6 +13,7 @@ import pytest
 from services.rec_worker.call import PageRead, PageToRead
 from shared.children.block import Block
 from shared.children.child import Child
+from shared.contracts.codec import encode
 from shared.contracts.layout import TextLine
 from shared.models.install import install
 from shared.settings import Engines, Rec, Settings
@@ -47,8 +48,9 @@ def texts_of(answer: PageRead) -> list[str]:
 
 
 @pytest.fixture
-async def child() -> AsyncIterator[Child]:
-    settings = Settings(engines=Engines(streams=2), rec=Rec(crop_cache=0, linger_ms=20))
+async def child(request: pytest.FixtureRequest) -> AsyncIterator[Child]:
+    kind = getattr(request, "param", "auto")
+    settings = Settings(engines=Engines(kind=kind, streams=2), rec=Rec(crop_cache=0, linger_ms=20))
     install(settings.engines.models, NEEDED)
     child = Child("services.rec_worker.program:create", settings, name="rec-engine", call_timeout_s=120, threads=8)
     await child.start()
@@ -79,11 +81,13 @@ async def test_a_batch_holds_crops_of_at_least_three_documents(child: Child) -> 
     for expected, answer in zip(texts.values(), answers, strict=True):
         assert [without_blanks(text) for text in texts_of(answer)] == [without_blanks(text) for text in expected]
     facts = [fact for answer in answers for fact in answer.facts]
-    assert sum(fact.items for fact in facts) == 8 * 3, "every crop went in exactly one batch"
+    asked = sum(answer.crops for answer in answers)  # with second looks
+    assert sum(fact.items for fact in facts) == asked >= 8 * 3, "every crop went in exactly one batch"
     assert max(fact.documents for fact in facts) >= 3
 
 
-async def test_a_page_reads_the_same_alone_and_among_others(child: Child) -> None:
+@pytest.mark.parametrize("child", ["openvino", "onnxruntime"], indirect=True)
+async def test_a_page_reads_the_same_alone_and_among_fifty_others(child: Child) -> None:
     texts = [f"{word} {n}" for n, word in enumerate(WORDS)] + [
         "This line is long enough to have a bucket of its own, nearly the whole width",
         "规格型号与备注",
@@ -91,12 +95,17 @@ async def test_a_page_reads_the_same_alone_and_among_others(child: Child) -> Non
     ]
     page = call_and_picture("mine", texts)
     alone = await read(child, *page)
-    others = [
-        call_and_picture(f"other {n}", [f"{n}{word}" for word in WORDS] + ["filler of middle size"]) for n in range(6)
-    ]
-    among = (await asyncio.gather(*(read(child, *each) for each in (*others[:3], page, *others[3:]))))[3]
-    assert [text.encode() for text in texts_of(among)] == [text.encode() for text in texts_of(alone)]
-    assert [line.bbox for line in among.regions[0].lines] == [line.bbox for line in alone.regions[0].lines]
+    others = [call_and_picture(f"other {n}", [f"{n}{word}" for word in WORDS[n % 5 :: 3]]) for n in range(50)]
+    answers = await asyncio.gather(*(read(child, *each) for each in (*others[:4], page, *others[4:])))
+    among = answers[4]
+    assert max(fact.documents for answer in answers for fact in answer.facts) >= 2, "they did share batches"
+
+    def written(answer: PageRead) -> bytes:
+        lines = [msgspec.structs.replace(line, confidence=0.0) for line in answer.regions[0].lines]
+        return encode(msgspec.structs.replace(answer.regions[0], lines=lines, confidence=None))
+
+    assert written(among) == written(alone)
+    # A kernel for one line and one for four may add up in another order: 1e-6 in f32, more in bf16.
     for mine, again in zip(alone.regions[0].lines, among.regions[0].lines, strict=True):
         assert again.confidence == pytest.approx(mine.confidence, abs=0.02)
 
