@@ -1,173 +1,136 @@
-"""One OpenAI-compatible chat completion per region, at one of several endpoints.
+"""Many requests in flight at a few model servers; what comes out is an answer, or the truth about why there is none.
 
-The least busy endpoint is asked; each has at most `vl.max_in_flight` requests. A fault that another attempt may cure (connection,
-429, 500, 502, 503, 504) is tried again with jitter, honouring Retry-After, within `vl.timeout_s` in all; anything else is final.
-Cancelling the call closes its connection, so the server frees the slot.
+    ask ──> take (wait for room: limit, breaker, least in flight) ──> send ──> give
+     ^                                                                  │
+     └── another attempt: full jitter, Retry-After (`retry`) <── Trouble ┘
+
+The clock of `vl.timeout_s` starts when the first attempt is sent, so waiting for room costs a region nothing. Only three things are
+outcomes of a region: no answer in that time, failing `vl.attempts` times where the server answers others, and a refusal for good.
+Everything else is the world's: `Unavailable`, and the stage waits.
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import contextlib
-import datetime
-from typing import Any
+import time
+from collections.abc import Callable
 
-import httpx
-import msgspec
-import stamina
-
-from services.vl_worker.profiles.profile import Profile
+from services.vl_worker.endpoint import Endpoint
+from services.vl_worker.endpoints import Endpoints
+from services.vl_worker.probe import Probe
+from services.vl_worker.retry import Absent, Faulty, Overloaded, Trouble, attempts
+from services.vl_worker.wire import Answer, Call
 from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
 from shared.settings import Vl
+from shared.telemetry import metrics
 
-RETRYABLE = frozenset({429, 500, 502, 503, 504})
-
-
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model said. `finish_reason` is the server's; tokens are 0 where it does not count them."""
-
-    text: str
-    finish_reason: str | None
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-class _Refused(Exception):
-    """A status worth another attempt; `retry_after` in seconds, if the server said one."""
-
-    def __init__(self, status: int, retry_after: float | None) -> None:
-        super().__init__(f"status {status}")
-        self.status = status
-        self.retry_after = retry_after
-
-
-def _retry(error: Exception) -> bool | datetime.timedelta:
-    if isinstance(error, _Refused):
-        return datetime.timedelta(seconds=error.retry_after) if error.retry_after is not None else True
-    return isinstance(error, httpx.TransportError)
-
-
-class _Endpoint:
-    def __init__(self, url: str, settings: Vl) -> None:
-        headers = {"Authorization": f"Bearer {settings.api_key.get_secret_value()}"} if settings.api_key else {}
-        self.url = url.rstrip("/")
-        self.in_flight = 0
-        self.slots = asyncio.Semaphore(settings.max_in_flight)
-        self.http = httpx.AsyncClient(
-            headers=headers,
-            timeout=httpx.Timeout(settings.timeout_s, connect=5.0),
-            limits=httpx.Limits(
-                max_connections=settings.max_in_flight, max_keepalive_connections=settings.max_in_flight
-            ),
-        )
+PATIENCE_S = 10.0
+"""`start` waits this long for an endpoint before it says that none is there; the runner calls again."""
 
 
 class VlClient:
-    """Asks the configured endpoints. Safe for many calls at once on one event loop."""
+    """Asks the configured endpoints. Safe for hundreds of calls at once on one event loop."""
 
-    def __init__(self, settings: Vl, profile: Profile) -> None:
+    def __init__(self, settings: Vl, probe: Probe) -> None:
         self._settings = settings
-        self._profile = profile
-        self._model = settings.model or profile.model
-        self._endpoints = [_Endpoint(url, settings) for url in settings.endpoints]
+        self._endpoints = Endpoints(settings, probe.why_not)
 
     @property
     def in_flight(self) -> int:
         """Requests waiting for an answer now."""
-        return sum(endpoint.in_flight for endpoint in self._endpoints)
+        return sum(endpoint.in_flight for endpoint in self._endpoints.all)
 
-    async def ask(self, jpeg: bytes, kind: str, *, corrected: bool = False) -> Answer:
-        """Read one picture. `corrected` uses the profile's sampling for a second try at a bad answer.
+    @property
+    def limit(self) -> int:
+        """Requests that all endpoints together are given at once at present."""
+        return sum(endpoint.limit.value for endpoint in self._endpoints.all)
 
-        Raises `DocfleetError(timeout)` after `vl.timeout_s`, `DocfleetError(model_unavailable)` when the server refuses the request
-        for good, `Unavailable("vl", …)` when no attempt reached a server that would answer.
+    async def start(self) -> None:
+        """Returns when an endpoint answers its probe. Raises `Unavailable`; may be called again."""
+        await self._endpoints.start(PATIENCE_S)
+
+    def check(self) -> None:
+        """Raises `Unavailable` while no endpoint can be asked: look before preparing a request. Costs and sends nothing."""
+        self._endpoints.check()
+
+    async def ask(self, call: Call, hopeless: Callable[[str], bool] | None = None) -> Answer:
+        """The answer of one of the endpoints.
+
+        `hopeless` is asked about an answer as it grows; when it says so the request is broken off (`Answer.stopped`).
+        Raises `DocfleetError` with `timeout` or `model_unavailable`, `Unavailable("vl", …)`.
         """
-        body = self._body(jpeg, kind, corrected)
+        last: Trouble | None = None
+        asked: Endpoint | None = None
         try:
-            async with asyncio.timeout(self._settings.timeout_s):
-                async for attempt in stamina.retry_context(
-                    on=_retry, attempts=4, timeout=None, wait_initial=0.25, wait_max=8.0, wait_jitter=1.0
-                ):
+            async with asyncio.timeout(None) as deadline:
+                async for attempt in attempts(self._settings.attempts):
                     with attempt:
-                        return await self._post(body)
-        except TimeoutError:
+                        endpoint = await self._endpoints.take(before=asked)
+                        if asked is None:
+                            deadline.reschedule(asyncio.get_running_loop().time() + self._settings.timeout_s)
+                        asked = endpoint
+                        try:
+                            return await self._send(endpoint, call, hopeless)
+                        except Trouble as trouble:
+                            last = trouble
+                            raise
+        except Faulty as trouble:
+            self.check()
             raise DocfleetError(
-                ErrorCode.timeout, f"the VL model gave no answer within {self._settings.timeout_s:.0f} s"
-            ) from None
-        except _Refused as refused:
-            raise Unavailable("vl", f"the VL server refuses work (status {refused.status})") from refused
-        except httpx.TransportError as error:
-            raise Unavailable("vl", f"no VL server answers ({type(error).__name__})") from error
+                ErrorCode.model_unavailable, f"the VL server failed at this again and again ({trouble})"
+            ) from trouble
+        except TimeoutError:
+            raise self._too_late(last) from None
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def close(self) -> None:
-        """Close all connections."""
-        for endpoint in self._endpoints:
-            await endpoint.http.aclose()
+        """Stop probing, close all connections."""
+        await self._endpoints.close()
 
-    def _body(self, jpeg: bytes, kind: str, corrected: bool) -> dict[str, Any]:
-        picture = "data:image/jpeg;base64," + base64.b64encode(jpeg).decode("ascii")
-        content = [
-            {"type": "image_url", "image_url": {"url": picture}},
-            {"type": "text", "text": self._profile.prompt(kind)},
-        ]
-        sampling = self._profile.sampling | (self._profile.retry_sampling if corrected else {})
-        return {"model": self._model, "messages": [{"role": "user", "content": content}], **sampling}
+    def _too_late(self, last: Trouble | None) -> Exception:
+        """The deadline passed: the region's outcome when its answer did not come, the world's when nobody took it."""
+        self.check()
+        if isinstance(last, Overloaded | Absent):
+            return Unavailable("vl", f"no VL endpoint had room for {self._settings.timeout_s:g} s ({last})")
+        return DocfleetError(ErrorCode.timeout, f"the VL model gave no answer within {self._settings.timeout_s:g} s")
 
-    async def _post(self, body: dict[str, Any]) -> Answer:
-        endpoint = min(self._endpoints, key=lambda candidate: candidate.in_flight)
-        endpoint.in_flight += 1
+    async def _send(self, endpoint: Endpoint, call: Call, hopeless: Callable[[str], bool] | None) -> Answer:
+        generation = endpoint.limit.generation
+        started = time.monotonic()
+        outcome = "error"
         try:
-            async with endpoint.slots:
-                response = await endpoint.http.post(endpoint.url + "/chat/completions", json=body)
+            answer = await endpoint.send(call, hopeless)
+            outcome = _outcome(answer)
+            self._endpoints.answered(endpoint)
+            return answer
+        except Trouble as trouble:
+            outcome = _outcome_of(trouble)
+            self._endpoints.troubled(endpoint, trouble, generation)
+            raise
+        except DocfleetError:
+            outcome = "refused"
+            self._endpoints.answered(endpoint)
+            raise
+        except asyncio.CancelledError:
+            outcome = "cancelled"
+            if time.monotonic() - started >= self._settings.timeout_s:
+                outcome = "timeout"
+                self._endpoints.troubled(endpoint, Faulty("no answer within vl.timeout_s"), generation)
+            raise
         finally:
-            endpoint.in_flight -= 1
-        if response.status_code in RETRYABLE:
-            raise _Refused(response.status_code, _seconds(response.headers.get("retry-after")))
-        if response.status_code != 200:
-            raise DocfleetError(
-                ErrorCode.model_unavailable,
-                f"the VL server refused the request (status {response.status_code}); check model name, key and profile",
-            )
-        return _answer(response.content)
+            metrics.VL_REQUESTS.labels(endpoint=endpoint.name, outcome=outcome).inc()
+            metrics.VL_SECONDS.labels(endpoint=endpoint.name).observe(time.monotonic() - started)
+            self._endpoints.give(endpoint)
 
 
-def _seconds(value: str | None) -> float | None:
-    with contextlib.suppress(TypeError, ValueError):
-        return min(max(float(value or ""), 0.0), 60.0)
-    return None
+def _outcome(answer: Answer) -> str:
+    """Label of the metric."""
+    if answer.stopped:
+        return "stopped"
+    return "truncated" if answer.finish_reason == "length" else "ok"
 
 
-class _Message(msgspec.Struct):
-    content: str | None = None
-
-
-class _Choice(msgspec.Struct):
-    message: _Message
-    finish_reason: str | None = None
-
-
-class _Usage(msgspec.Struct):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-class _Completion(msgspec.Struct):
-    choices: list[_Choice]
-    usage: _Usage | None = None
-
-
-def _answer(data: bytes) -> Answer:
-    try:
-        completion = msgspec.json.decode(data, type=_Completion)
-        choice = completion.choices[0]
-    except (msgspec.DecodeError, IndexError) as error:
-        raise DocfleetError(ErrorCode.model_unavailable, "the VL server's answer is not a chat completion") from error
-    usage = completion.usage or _Usage()
-    return Answer(
-        text=choice.message.content or "",
-        finish_reason=choice.finish_reason,
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-    )
+def _outcome_of(trouble: Trouble) -> str:
+    if isinstance(trouble, Overloaded):
+        return "overloaded"
+    return "absent" if isinstance(trouble, Absent) else "faulty"

@@ -137,6 +137,8 @@ class Unavailable(Exception):
     `what` is the metric label: `objects`, `broker`, `vl`. Never an outcome of a document.
     """
 
-    def __init__(self, what: str, message: str) -> None:
+    def __init__(self, what: str, message: str, *, longest_s: float | None = None) -> None:
         super().__init__(message)
         self.what = what
+        self.longest_s = longest_s
+        """The longest pause worth making before the next try, where trying is cheap."""

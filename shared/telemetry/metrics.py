@@ -103,12 +103,33 @@ REC_ENGINE_BUSY = Gauge(
 
 VL_IN_FLIGHT = Gauge("docfleet_vl_in_flight_requests", "Requests under way.", ["endpoint"])
 VL_LIMIT = Gauge("docfleet_vl_limit_requests", "Requests the limiter allows at once.", ["endpoint"])
+VL_WAITING = Gauge("docfleet_vl_waiting_requests", "Requests that wait for an endpoint with room.")
+VL_BREAKER = Gauge(
+    "docfleet_vl_breaker_state",
+    "0 closed (asked), 1 half-open (a probe is under way), 2 open (left alone).",
+    ["endpoint"],
+)
 VL_REQUESTS = Counter(
     "docfleet_vl_requests_total",
-    "Requests by outcome: `ok`, `truncated`, `repetition`, `overloaded`, `timeout`, `error`, `cancelled`.",
+    "Requests by outcome: `ok`, `truncated` (finish_reason length), `stopped` (broken off, it looped), `overloaded` (429, 503, 504), "
+    "`faulty` (500, cut, stalled), `absent` (no connection, 502, wrong key or model), `refused` (any other status), `timeout`, `cancelled`.",
     ["endpoint", "outcome"],
 )
-VL_SECONDS = Histogram("docfleet_vl_request_seconds", "Time of one request.", ["endpoint"], buckets=_SECONDS)
+VL_FAULTS = Counter(
+    "docfleet_vl_faults_total",
+    "Answers that a guard refused: `truncated`, `empty`, `repetition`, `thinking`, `echo`, `overlong`, `malformed`.",
+    ["fault"],
+)
+VL_SECONDS = Histogram("docfleet_vl_request_seconds", "Time of one request, all of it.", ["endpoint"], buckets=_SECONDS)
+VL_FIRST_TOKEN_SECONDS = Histogram(
+    "docfleet_vl_first_token_seconds", "Time from sending a request to its first token.", ["endpoint"], buckets=_SECONDS
+)
+VL_TOKENS = Counter("docfleet_vl_tokens_total", "Tokens of answers; the rate of it is tokens a second.", ["endpoint"])
+VL_TASKS = Counter(
+    "docfleet_vl_tasks_total",
+    "Tasks by what became of them: `read` by the model, `fallback` to the small models. The share of the second is the fallback share.",
+    ["outcome"],
+)
 
 # --- assembler: join ----------------------------------------------------------------------------------------------------
 
