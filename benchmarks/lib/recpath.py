@@ -88,12 +88,14 @@ class RecPath:
         await self._documents.close()
         await self._store.close()
 
-    async def read(self, pdf: Path) -> list[PageResult]:
-        """All pages of a file, in order. Raises what the stages raise."""
+    async def read(self, pdf: Path, *, one_by_one: bool = False) -> list[PageResult]:
+        """All pages of a file, in order; side by side within the stages' bounds, or one after the other. Raises what the stages raise."""
         self._count += 1
         name = f"document-{self._count}"
         inspection = await self._opened(name, pdf)
         numbers = range(1, len(inspection.pages) + 1)
+        if one_by_one:
+            return [await self._page(name, number) for number in numbers]
         return list(await asyncio.gather(*(self._page(name, number) for number in numbers)))
 
     async def _opened(self, name: str, pdf: Path) -> Inspection:

@@ -1,0 +1,5 @@
+"""placeholder"""
+
+
+def measure(report, quick):
+    return True
