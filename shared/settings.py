@@ -90,8 +90,11 @@ class Stage(_Group):
         ge=2**20,
         description="Decoded bytes worked on at once, as the stage estimates them; one record always fits.",
     )
-    drain_s: float = Field(
-        20.0, ge=0, description="Seconds to finish what is in flight at SIGTERM or when partitions are revoked."
+    drain_s: float = Field(20.0, ge=0, description="Seconds to finish what is in flight at SIGTERM.")
+    revoked_s: float = Field(
+        20.0,
+        ge=0,
+        description="The same when partitions are revoked. The whole group waits for it, and the worker polls nothing meanwhile.",
     )
     commit_interval_s: float = Field(0.5, gt=0, le=60, description="Seconds between commits.")
     call_timeout_s: float = Field(
@@ -392,11 +395,14 @@ def for_engine_child(settings: Settings) -> Settings:
     return cast(Settings, SimpleNamespace(**groups))
 
 
-_STAGE_DEFAULTS: dict[str, dict[str, int]] = {
+_STAGE_DEFAULTS: dict[str, dict[str, float]] = {
     "ingest": {"max_in_flight": 4},
     "layout_worker": {"max_in_flight": 4},
     "rec_worker": {"max_in_flight": 16},
-    "vl_worker": {"max_in_flight": 256},
+    "vl_worker": {
+        "max_in_flight": 256,
+        "revoked_s": 0.5,
+    },  # an answer takes up to minutes: better asked for again elsewhere
     "compose": {"max_in_flight": 16},
 }
 """Where a stage's nature asks for another default than `Stage` has."""

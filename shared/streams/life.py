@@ -80,12 +80,16 @@ class Life:
                 if item.error is not None:
                     await self._fail(item, item.error)
                 else:
-                    await self._outputs.deliver(await self._process(item), item.trace)
+                    emits = await self._process(item)
+                    item.delivering = True
+                    await self._outputs.deliver(emits, item.trace)
                 metrics.PROCESSED.labels(topic=item.polled.topic).inc()
                 return True
             except Unavailable as trouble:
+                item.delivering = False
                 await self._away.wait(item, trouble)
             except DocfleetError as error:
+                item.delivering = False
                 item.error = error
             except Exception as error:
                 if item.error is not None:

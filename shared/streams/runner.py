@@ -132,7 +132,7 @@ class Runner:
                 self._health.ready("stage", False, str(away))
                 metrics.UNAVAILABLE.labels(what=away.what).inc()
                 await asyncio.sleep(pause)
-                pause = min(30.0, pause * 2)
+                pause = min(away.longest_s or 30.0, pause * 2)
 
     def stop(self) -> None:
         """Drain and end. A second call abandons what is in flight at once."""
@@ -208,9 +208,10 @@ class Runner:
             document_id=getattr(item.record, "document_id", None),
             trace_id=item.trace.trace_id,
         )
-        again = False
+        again, through = False, False
         try:
             again = not await self._life.lead(item)
+            through = True
             if not again:
                 tracker.complete(item.offset)
         except asyncio.CancelledError:
@@ -224,7 +225,7 @@ class Runner:
             tracker.abandon(item.offset)
             self.broken(error)
         finally:
-            self._away.over(item)
+            self._away.over(item, through=through)
             self._tasks.pop(item, None)
             self._admission.ended(item)
             if again:
@@ -297,17 +298,21 @@ class Runner:
             await asyncio.sleep(0.2)
 
     async def drain(self, places: list[Place]) -> list[Commit]:
-        """Forget what waits, finish what is in flight within the budget, abandon the rest; returns the last commits, marked clean."""
+        """Forget what waits, finish what is in flight within the budget, abandon the rest; returns the last commits, marked clean.
+
+        What is being delivered is not abandoned: it is about to be done, and would be told twice."""
         began = time.monotonic()
+        budget = self._limits.drain_s if self._stopping.is_set() else self._limits.revoked_s
         gone = self._admission.withdraw(places)
         tasks = {task for item, task in self._tasks.items() if item.assignment in gone and not item.waits}
         for item, task in list(self._tasks.items()):
             if item.assignment in gone and item.waits:
                 task.cancel()
         if tasks:
-            _, late = await asyncio.wait(tasks, timeout=self._limits.drain_s)
-            for task in late:
-                task.cancel()
+            _, late = await asyncio.wait(tasks, timeout=budget)
+            for item, task in list(self._tasks.items()):
+                if task in late and not item.delivering:
+                    task.cancel()
             if late:
                 log.warning("abandoned at the end of the drain budget", records=len(late))
                 await asyncio.wait(late, timeout=GRACE_S / 2)

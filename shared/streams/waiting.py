@@ -20,7 +20,7 @@ LONGEST_S = 30.0
 
 class Away:
     """True while any record waits for something. Each record tries again by itself, with growing pauses and full jitter; the first
-    that gets through wakes the others."""
+    that gets through wakes the others, and from then on nothing counts as away: one that takes its time holds nobody back."""
 
     def __init__(self, health: Health, seed: int | None = None) -> None:
         self._health = health
@@ -40,7 +40,8 @@ class Away:
             log.warning("away", what=trouble.what, why=str(trouble))
         self._health.ready(trouble.what, False, str(trouble))
         back = self._back.setdefault(trouble.what, asyncio.Event())
-        pause = self._random.uniform(0.1, min(LONGEST_S, FIRST_S * 2**tries))
+        longest = LONGEST_S if trouble.longest_s is None else trouble.longest_s
+        pause = self._random.uniform(0.1, min(longest, FIRST_S * 2**tries))
         item.waits = True
         try:
             await asyncio.wait_for(back.wait(), pause)
@@ -50,13 +51,15 @@ class Away:
         finally:
             item.waits = False
 
-    def over(self, item: Item) -> None:
-        """The record got through, or was abandoned."""
+    def over(self, item: Item, *, through: bool = True) -> None:
+        """The record is over; unless it was abandoned it got through, so what it waited for is back."""
         what, _ = self._waiting.pop(item, ("", 0))
         if not what:
             return
-        back = self._back.pop(what, None)
-        if back is not None:
-            back.set()
+        if through:
+            self._waiting = {other: entry for other, entry in self._waiting.items() if entry[0] != what}
         if all(other != what for other, _ in self._waiting.values()):
             self._health.ready(what, True)
+            back = self._back.pop(what, None)
+            if back is not None:
+                back.set()

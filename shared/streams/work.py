@@ -108,6 +108,8 @@ class Item:
         """Its document was cancelled while it was worked on."""
         self.waits = False
         """Backs off because something is away."""
+        self.delivering = False
+        """Its outputs are on their way to the broker."""
 
     @property
     def offset(self) -> int:

@@ -83,8 +83,33 @@ async def test_what_is_away_turns_readiness_and_the_first_back_wakes_the_others(
     assert away
     assert health.unready() == {"objects": "no answer"}
     away.over(one)
+    assert not away, "what got through holds nobody back, however long the others take"
+    assert health.unready() == {}
     await asyncio.wait_for(two_waits, 1)
-    assert health.unready()
     away.over(two)
     assert not away
-    assert health.unready() == {}
+
+
+async def test_an_abandoned_record_brings_nothing_back() -> None:
+    health = Health()
+    health.ready("stage", True)
+    away = Away(health, seed=1)
+    one, two = item(), item()
+    waits = [asyncio.create_task(away.wait(i, Unavailable("vl", "no answer", longest_s=20))) for i in (one, two)]
+    await asyncio.sleep(0)
+    away.over(one, through=False)
+    assert away
+    assert health.unready() == {"vl": "no answer"}
+    away.over(two, through=False)
+    assert not away
+    await asyncio.wait_for(asyncio.gather(*waits), 2)
+
+
+async def test_the_pause_is_no_longer_than_the_trouble_says() -> None:
+    away = Away(Health(), seed=1)
+    one = item()
+    loop = asyncio.get_running_loop()
+    for _ in range(8):
+        began = loop.time()
+        await away.wait(one, Unavailable("vl", "no answer", longest_s=0.2))
+        assert loop.time() - began < 0.5
