@@ -24,17 +24,17 @@ class Comparer:
 
     def __init__(self, engine: Child) -> None:
         self._engine = engine
-        self._known: OrderedDict[tuple[str, int], Verdicts] = OrderedDict()
+        self._known: OrderedDict[str, Verdicts] = OrderedDict()
         self._model: ModelRef | None = None
 
-    def unsettled(self, document: tuple[str, int], doubts: Sequence[Doubt]) -> list[Doubt]:
-        """Doubts that only the picture can settle. `document` is its id and generation."""
+    def unsettled(self, document: str, doubts: Sequence[Doubt]) -> list[Doubt]:
+        """Doubts that only the picture can settle. `document` names it."""
         known = self._known.get(document, {})
         return [doubt for doubt in doubts if doubt.key not in known]
 
     async def settle(
         self,
-        document: tuple[str, int],
+        document: str,
         doubts: Sequence[Doubt],
         opened: OpenedPage,
         shown: tuple[Picture, Block] | None,

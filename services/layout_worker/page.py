@@ -103,9 +103,13 @@ def _search(
     inspection: Inspection,
     settings: Settings,
 ) -> Search:
-    if inspection.options.ocr == "off" or page.blank or look.ink < BLANK_INK:
+    if inspection.options.ocr == "off" or page.blank:
         return "nothing"
-    if judged.untrusted or judged.layer or not judged.trusted:
+    if judged.untrusted:  # it is seen, whether or not anybody looked for ink
+        return "lines"
+    if look.ink < BLANK_INK:
+        return "nothing"
+    if judged.layer or not judged.trusted:
         return "lines"
     empty = [draft for draft in drafts if not draft.lines and draft.label not in ("picture", "seal")]
     if not all(is_direct(draft, page, settings) for draft in empty):
