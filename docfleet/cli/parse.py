@@ -82,9 +82,16 @@ def parse(
         list[str] | None,
         typer.Option(help="OpenAI-compatible server for tables, formulas and seals (`http://host:8000/v1`)."),
     ] = None,
-    vl_profile: Annotated[str | None, typer.Option(help="How to talk to that model (`glm-ocr`).")] = None,
+    vl_profile: Annotated[
+        str | None,
+        typer.Option(help="How to talk to that model: `glm-ocr`, or a file of your own (`mine.yaml`)."),
+    ] = None,
     vl: Annotated[
-        VlMode, typer.Option(help="What goes to the VL model: `auto` tables, formulas and seals; whole `page`s; `off`.")
+        VlMode,
+        typer.Option(
+            help="What goes to the VL model: `auto` tables, formulas and seals; whole `page`s; the `document`, several pages in a request, "
+            "where the profile can; `off`."
+        ),
     ] = VlMode.auto,
     overlays: Annotated[bool, typer.Option(help="Write a picture of every page with the boxes found.")] = True,
     replicas: Annotated[
@@ -107,6 +114,11 @@ def parse(
         docfleet parse report.pdf --vl-endpoint http://127.0.0.1:8000/v1 --vl-profile glm-ocr
     """
     started = time.monotonic()
+    own_profile = Path(vl_profile) if vl_profile and vl_profile.endswith(".yaml") else None
+    if own_profile is not None:
+        if not own_profile.is_file():
+            raise typer.BadParameter(f"there is no file {own_profile}")
+        vl_profile = own_profile.stem
     from docfleet import inputs as given
     from docfleet.cli.console import fail
     from docfleet.cli.options import replicas_of
@@ -140,6 +152,14 @@ def parse(
             overrides: dict[str, dict[str, Any]] = {}
             if vl_endpoint:
                 overrides["vl"] = {"endpoints": vl_endpoint, **({"profile": vl_profile} if vl_profile else {})}
+                if own_profile is not None:
+                    overrides["vl"]["profiles"] = str(own_profile.resolve().parent)
+                if vl_profile:
+                    from shared.vlm.profile import profile_named
+
+                    profile_named(
+                        vl_profile, own_profile.parent if own_profile else None
+                    )  # what cannot be used is told now
             if password_file:
                 overrides["limits"] = {"passwords": str(password_file.resolve().parent)}
             wish = Wish(found.inputs, out, options, overlays, counts, overrides, logs, password_file, timings, started)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shared.contracts.codec import SCHEMA_VERSION, encode, sha256
 from shared.models import manifest
 from shared.settings import Settings
+from shared.vlm.profile import names, profile_named
 
 STAGE_VERSIONS = {"ingest": 1, "layout": 1, "rec": 1, "vl": 1, "assemble": 1}
 """Raised when a stage gives another result for the same input; old cache entries are then left alone."""
@@ -12,7 +13,17 @@ STAGE_VERSIONS = {"ingest": 1, "layout": 1, "rec": 1, "vl": 1, "assemble": 1}
 
 def pipeline_fingerprint(settings: Settings) -> str:
     """Hex sha256 over model manifests, the VL model in use, the settings that change results, schema and stage versions."""
-    vl = {"profile": settings.vl.profile, "model": settings.vl.model} if settings.vl.endpoints else None
+    vl = None
+    if settings.vl.endpoints:
+        folder = settings.vl.profiles
+        vl = {
+            "profile": settings.vl.profile,
+            "model": settings.vl.model,
+            # A submission may name any of them, and options hold its name only.
+            "profiles": {name: profile_named(name, folder).sha256() for name in names(folder)},
+            "range_pages": settings.vl.range_pages,
+            "disagreement": settings.vl.disagreement,
+        }
     return sha256(
         encode(
             {

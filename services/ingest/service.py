@@ -24,7 +24,7 @@ from shared.contracts import ids
 from shared.contracts.codec import decode, encode
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
 from shared.contracts.layout import Inspection
-from shared.contracts.options import Lane, options_hash, page_ranges, selected_pages
+from shared.contracts.options import Lane, Options, options_hash, page_ranges, selected_pages
 from shared.contracts.records import (
     DocumentOpened,
     DocumentRejected,
@@ -38,6 +38,7 @@ from shared.objects import keys
 from shared.objects.open import open_store
 from shared.settings import Settings
 from shared.streams.stage import Delivery, Emit
+from shared.vlm.profile import profile_named
 
 RESUBMIT_WAIT_S = 2.0
 """A submission that is not due yet (`not_before`) goes back to the topic after at most this long."""
@@ -195,6 +196,7 @@ class Ingest:
             pages=found.pages,
             selected=page_ranges(selected_pages(options.pages, len(found.pages))),
             vl_profile=(options.vl_profile or self._settings.vl.profile) if use_vl else None,
+            range_size=self._range_size(options) if use_vl else 0,
             tenant=submission.tenant,
             submitted_at=delivery.timestamp,
             opened_at=time.time(),
@@ -203,6 +205,19 @@ class Ingest:
             outline=found.outline,
             warnings=found.warnings,
         )
+
+    def _range_size(self, options: Options) -> int:
+        """Pages of one VL request: in `vl: document`, with a profile that can, unless nothing is to be read at all."""
+        if options.vl != "document" or options.ocr == "off":
+            return 0
+        try:
+            profile = profile_named(options.vl_profile or self._settings.vl.profile, self._settings.vl.profiles)
+        except DocfleetError:
+            return 0  # vl_worker says so, in every block that the small models then read
+        if not profile.range_pages:
+            return 0
+        wanted = self._settings.vl.range_pages
+        return profile.range_pages if wanted is None else wanted
 
     def _opened(self, submission: DocumentSubmitted, inspection: Inspection) -> DocumentOpened:
         return DocumentOpened(
