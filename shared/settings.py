@@ -155,7 +155,9 @@ class Engines(_Group):
         default_factory=lambda: _cache_folder() / "compiled", description="Cache of compiled networks."
     )
     recycle_bytes: int = Field(
-        2_400 * 2**20, ge=2**28, description="Resident size at which an engine child is replaced between batches."
+        1_100 * 2**20,
+        ge=2**20,
+        description="Memory of its own (without libraries) at which an engine child is replaced, once its calls have ended. Warm it has about 500 MB.",
     )
 
 

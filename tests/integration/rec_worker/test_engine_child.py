@@ -114,3 +114,26 @@ async def test_a_region_without_lines_is_looked_at(child: Child) -> None:
     picture, _ = page_of(["Nobody said where this stands", "nor this"])
     answer = await read(child, call_of("d", picture, []), picture)
     assert [without_blanks(text) for text in texts_of(answer)] == ["Nobodysaidwherethisstands", "northis"]
+
+
+async def test_a_child_worn_by_memory_is_replaced_and_no_page_is_lost() -> None:
+    """Every child is over so low a mark after its first answer; its other calls still end in it."""
+    settings = Settings(engines=Engines(streams=2), rec=Rec(crop_cache=0))
+    child = Child(
+        "services.rec_worker.program:create",
+        settings,
+        name="rec-engine",
+        call_timeout_s=120,
+        threads=2,
+        recycle_bytes=2**20,
+    )
+    await child.start()
+    first = child.pid
+    try:
+        texts = [[f"page number {n}", f"line two of {n}"] for n in range(6)]
+        answers = await asyncio.gather(*(read(child, *call_and_picture(f"d{n}", each)) for n, each in enumerate(texts)))
+        assert child.pid != first
+    finally:
+        await child.close()
+    for expected, answer in zip(texts, answers, strict=True):
+        assert [without_blanks(text) for text in texts_of(answer)] == [without_blanks(text) for text in expected]
