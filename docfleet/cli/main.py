@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from docfleet.cli import cancel, doctor, fleet, models, parse, settings, submit, topics, watch
+from docfleet.cli import cancel, doctor, fleet, look, models, parse, settings, submit, topics, watch
 
 app = typer.Typer(
     name="docfleet",
@@ -18,6 +18,8 @@ Try it on this machine, with nothing to set up:
 
     docfleet parse report.pdf -o out
 
+    docfleet look report.pdf --page 3
+
 Or run a fleet on Apache Kafka and an S3 store:
 
     docfleet topics apply
@@ -26,6 +28,7 @@ Or run a fleet on Apache Kafka and an S3 store:
 """,
 )
 app.command("parse")(parse.parse)
+app.command("look")(look.look)
 app.command("fleet")(fleet.fleet)
 app.command("submit")(submit.submit)
 app.command("watch")(watch.watch)
