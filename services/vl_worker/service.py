@@ -83,8 +83,10 @@ class VlWorker:
             except DocfleetError as error:
                 if error.code in HOPELESS:
                     raise
+                if task.mode == "range":
+                    return [self._page_by_page(task)]
                 metrics.VL_TASKS.labels(outcome="fallback").inc()
-                return [self._page_by_page(task) if task.mode == "range" else await self._fall_back(task, error)]
+                return [await self._fall_back(task, error)]
             for reading in readings:
                 await self._store.put_once(self._bucket, _key(task, reading.page_no), encode(reading))
             metrics.VL_TASKS.labels(outcome="read").inc()
@@ -172,7 +174,7 @@ def _reading(task: VlTask, page_no: int, blocks: PageBlocks, asker: Asker, secon
         task_id=task.task_id,
         layout_sha256=task.layout_sha256,
         regions=blocks.regions,
-        models=[ModelRef(stage="vl", name=asker.model, version=profile.name, sha256=profile.sha256())],
+        models=[ModelRef(stage="vl", name=asker.model, version=f"{profile.name}@{profile.sha256()[:12]}")],
         warnings=blocks.warnings,
         seconds=seconds,
     )

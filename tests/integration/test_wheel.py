@@ -11,6 +11,7 @@ import pytest
 
 from shared.contracts.schemas import KINDS
 from shared.models.manifest import names
+from shared.vlm import profile
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
@@ -25,6 +26,7 @@ def test_a_clean_build_has_topics_schemas_manifests_and_types(tmp_path):
     assert {"shared/streams/topics.yaml", "docfleet/py.typed"} <= inside
     assert {f"docfleet/schemas/{kind}.json" for kind in KINDS} <= inside
     assert {f"shared/models/manifests/{name}.yaml" for name in names()} <= inside
+    assert {f"shared/vlm/profiles/{name}.yaml" for name in profile.names()} <= inside
     assert not [name for name in inside if name.startswith(("tests/", "benchmarks/"))]
     modules = {
         str(path.relative_to(ROOT))

@@ -69,6 +69,36 @@ async def test_a_pdf_is_opened_and_everything_later_stages_need_is_stored(ingest
     assert stored.vl_profile is None
 
 
+@pytest.mark.parametrize(
+    ("options", "env", "size"),
+    [
+        ({"vl": "document", "vl_profile": "unlimited-ocr"}, {}, 8),
+        ({"vl": "document", "vl_profile": "unlimited-ocr"}, {"RANGE_PAGES": "3"}, 3),
+        ({"vl": "document", "vl_profile": "unlimited-ocr"}, {"RANGE_PAGES": "0"}, 0),
+        ({"vl": "document", "vl_profile": "unlimited-ocr", "ocr": "off"}, {}, 0),
+        ({"vl": "document"}, {}, 0),
+        ({"vl": "document"}, {"PROFILE": "unlimited-ocr"}, 8),
+        ({"vl": "page", "vl_profile": "unlimited-ocr"}, {}, 0),
+        ({"vl": "document", "vl_profile": "nobody"}, {}, 0),
+    ],
+)
+async def test_ranges_of_pages_are_as_long_as_the_profile_or_the_setting_says(
+    tmp_path, store, monkeypatch, options, env, size
+):
+    monkeypatch.setenv("DOCFLEET_OBJECTS__KIND", "folder")
+    monkeypatch.setenv("DOCFLEET_OBJECTS__FOLDER", str(tmp_path / "store"))
+    monkeypatch.setenv("DOCFLEET_VL__ENDPOINTS", '["http://127.0.0.1:1/v1"]')
+    for name, value in env.items():
+        monkeypatch.setenv(f"DOCFLEET_VL__{name}", value)
+    await store.put_file("in", "a.pdf", SAMPLES / "page.pdf")
+    stage = Ingest(Settings())
+    try:
+        (emit,) = await stage.process(delivery(stage, document_id="d1", options=options))
+    finally:
+        await stage.stop()
+    assert emit.record.range_size == size
+
+
 async def test_the_same_submission_again_is_the_same_answer(ingest, store):
     await store.put_file("in", "a.pdf", SAMPLES / "page.pdf")
     first = await ingest.process(delivery(ingest, document_id="d1"))
