@@ -57,28 +57,30 @@ def is_no_table(score: float, lines: Sequence[TextLine]) -> bool:
     if score >= SURE_TABLE:
         return False
     words = _words(lines)
-    if sum(_pieces(row) >= 2 for row in _rows(words)) < 2:
+    if sum(pieces(row) >= 2 for row in rows(words)) < 2:
         return True
-    return score < WEAK_TABLE and (_is_wide(words, CELL_WIDTH) or len(gutters.parts(lines)) > 1)
+    return score < WEAK_TABLE and (is_wide(words, CELL_WIDTH) or len(gutters.parts(lines)) > 1)
 
 
 def is_grid(lines: Sequence[TextLine]) -> bool:
     """Whether text that no network took for a table is one: nearly all of at least `GRID_ROWS` rows hold `GRID_CELLS` pieces and more."""
     words = _words(lines)
-    rows = [_pieces(row) for row in _rows(words)]
+    if 2 * sum(line.vertical for line in words) > len(words):
+        return False
+    counts = [pieces(row) for row in rows(words)]
     return (
-        not _is_wide(words, GRID_WIDTH)
-        and len(rows) >= GRID_ROWS
-        and sum(row >= GRID_CELLS for row in rows) >= GRID_SHARE * len(rows)
+        not is_wide(words, GRID_WIDTH)
+        and len(counts) >= GRID_ROWS
+        and sum(count >= GRID_CELLS for count in counts) >= GRID_SHARE * len(counts)
     )
 
 
 def is_complete_grid(lines: Sequence[TextLine]) -> bool:
     """Whether lines alone say what a table is: every row has the same number of pieces, two or more, and they stand in clear columns."""
-    rows = [sorted((line.bbox[0], line.bbox[2]) for line in row) for row in _rows(lines)]
-    if len(rows) < 2 or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
+    spans = [sorted((line.bbox[0], line.bbox[2]) for line in row) for row in rows(lines)]
+    if len(spans) < 2 or len(spans[0]) < 2 or any(len(row) != len(spans[0]) for row in spans):
         return False
-    columns = [(min(x0 for x0, _ in column), max(x1 for _, x1 in column)) for column in zip(*rows, strict=True)]
+    columns = [(min(x0 for x0, _ in column), max(x1 for _, x1 in column)) for column in zip(*spans, strict=True)]
     return all(left[1] < right[0] for left, right in pairwise(columns))
 
 
@@ -87,25 +89,26 @@ def _words(lines: Sequence[TextLine]) -> list[TextLine]:
     return [line for line in lines if line.text is None or any(char.isalnum() for char in line.text)]
 
 
-def _is_wide(lines: Sequence[TextLine], heights: float) -> bool:
+def is_wide(lines: Sequence[TextLine], heights: float) -> bool:
     """Whether half of the text, by length, stands in lines wider than so many line heights."""
     widths = [(x1 - x0, (x1 - x0) / max(1.0, y1 - y0)) for x0, y0, x1, y1 in (line.bbox for line in lines)]
     return sum(w for w, ratio in widths if ratio > heights) > 0.5 * sum(w for w, _ in widths)
 
 
-def _rows(lines: Sequence[TextLine]) -> list[list[TextLine]]:
-    rows: list[list[TextLine]] = []
+def rows(lines: Sequence[TextLine]) -> list[list[TextLine]]:
+    """Lines that stand side by side, from top to bottom."""
+    found: list[list[TextLine]] = []
     for line in sorted(lines, key=lambda item: (item.bbox[1] + item.bbox[3], item.bbox[0])):
         middle = (line.bbox[1] + line.bbox[3]) / 2
-        if rows and rows[-1][0].bbox[1] < middle < rows[-1][0].bbox[3]:
-            rows[-1].append(line)
+        if found and found[-1][0].bbox[1] < middle < found[-1][0].bbox[3]:
+            found[-1].append(line)
         else:
-            rows.append([line])
-    return rows
+            found.append([line])
+    return found
 
 
-def _pieces(row: Sequence[TextLine]) -> int:
-    """Lines of a row that stand side by side."""
+def pieces(row: Sequence[TextLine]) -> int:
+    """How many lines of a row stand side by side."""
     count, reached = 0, float("-inf")
     for x0, x1 in sorted((line.bbox[0], line.bbox[2]) for line in row):
         count += x0 > reached

@@ -11,6 +11,7 @@ from services.layout_worker.boxes import Box
 from services.layout_worker.ruled import Ruled
 from shared.contracts.document import Label
 from shared.contracts.layout import Grid, TextLine
+from shared.documents.page import FilledBox, Rule
 
 HOLDS_TEXT: frozenset[Label] = frozenset(
     {
@@ -64,6 +65,9 @@ class Drawn(msgspec.Struct, frozen=True, kw_only=True):
     seals: Sequence[Box] = ()
     ruled: Sequence[Ruled] = ()
     """Drawings that may be tables."""
+    rules: Sequence[Rule] = ()
+    filled: Sequence[FilledBox] = ()
+    """Rules and coloured boxes of the page: tables without a grid are told by them."""
     figures: Sequence[Box] = ()
     """Pictures and drawings of the page that the network need not have seen."""
     fields: Sequence[Draft] = ()

@@ -38,8 +38,6 @@ _NUMBER = re.compile(
     re.I,
 )
 _NOTE = re.compile(r"\s*(?:\d{1,3}|[*†‡§¶]{1,3}|[\u2460-\u2473]|[\[(（]\d{1,3}[\])）])\s*\S")
-_SOURCE = re.compile(r"\s*(?:\[\d{1,3}\]|\[[A-Z][\w+]{1,8}\])\s*\S")
-"""How an entry of a bibliography begins."""
 
 
 def settled(drafts: Sequence[Draft], style: Style, width: float, height: float) -> list[Draft]:
@@ -100,8 +98,10 @@ def _label(draft: Draft, style: Style, margins: _Margins, drafts: Sequence[Draft
         return "page_header" if edge == "top" else "page_footer"
     if label == "section_header" and native and _is_plain(draft, style):
         return "text"
-    if native and label in ("text", "reference", "list_item"):
+    if native and label in ("text", "reference", "list_item", "footnote"):
         return _text_kind(draft, style, margins, drafts)
+    if label == "caption" and native and not _CAPTION.match(text) and not _is_by_its_thing(draft, drafts):
+        return "text"
     if label == "reference":
         return "text"  # lines nobody has read yet: there are more lists and notes than bibliographies
     return label
@@ -109,6 +109,9 @@ def _label(draft: Draft, style: Style, margins: _Margins, drafts: Sequence[Draft
 
 def _text_kind(draft: Draft, style: Style, margins: _Margins, drafts: Sequence[Draft]) -> Label:
     texts = [line.text or "" for line in draft.lines]
+    sources = sum(structure.is_source(text) for text in texts)
+    if sources and sources >= 0.2 * len(texts) and (draft.label == "reference" or sources >= 2):
+        return "reference"
     small = all((style.ratio(line) or 1.0) <= NOTE for line in draft.lines)
     if small and _NOTE.match(texts[0]) and draft.bbox[1] >= NOTE_ZONE * margins.height and not _CAPTION.match(texts[0]):
         return "footnote"
@@ -116,10 +119,7 @@ def _text_kind(draft: Draft, style: Style, margins: _Margins, drafts: Sequence[D
         return "caption"
     if draft.label == "text" and all(structure.is_heading(line, style) for line in draft.lines) and len(texts) <= 2:
         return "section_header"
-    sources = sum(_SOURCE.match(text) is not None for text in texts)
-    if draft.label == "reference" or sources >= 2:
-        if sources >= max(1, 0.2 * len(texts)):
-            return "reference"
+    if draft.label == "reference":
         items = sum(structure.is_item(text) for text in texts)
         return "list_item" if items >= 2 and structure.is_item(texts[0]) else "text"
     if draft.label == "text" and len(texts) > 1 and structure.is_item(texts[0]):

@@ -70,6 +70,8 @@ def plan(
     drawn = Drawn(
         seals=[clipped(_scaled(seal, scale), page.width, page.height) for seal in look.seals],
         ruled=ruled.grids(page.rules),
+        rules=page.rules,
+        filled=page.filled_boxes,
         figures=drawing.of_page(page),
     )
     drafts = regions.build(

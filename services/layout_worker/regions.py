@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from services.layout_worker import cells, columns, doubts, gutters, kinds, ruled, structure
+from services.layout_worker import cells, columns, doubts, gutters, kinds, ruled, striped, structure
 from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, share_inside
 from services.layout_worker.drafts import HOLDS_TEXT, Draft, Drawn, Piece
 from services.layout_worker.found import FoundBox
-from services.layout_worker.style import style_of
+from services.layout_worker.style import Style, style_of
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 
@@ -28,6 +28,8 @@ OWN = 0.5
 """Share of a line's area in a box from which the line belongs to it."""
 SAME_SEAL = 0.3
 """Intersection over union from which a box of the network is a stamp that was found by its colour."""
+ON_OTHERS = 0.3
+"""Share of a table by its rows that another table may cover."""
 ON_TABLE = 0.6
 """Share of a box of the network in a ruled table from which it is (a part of) that table."""
 SAME_FIGURE = 0.5
@@ -53,7 +55,7 @@ def build(
     """
     lines = [piece.line for piece in pieces]
     style = style_of(lines)
-    tables = [_draft_of_table(drawing) for drawing in drawn.ruled if ruled.holds(drawing, lines, width, height)]
+    tables = _tables(drawn, lines, width, height)
     drafts = [*(_draft_of_seal(bbox) for bbox in drawn.seals), *tables]
     drafts += [_draft_of_box(box) for box in boxes if _is_news(box, drawn, tables, lines)]
     drafts += [_draft_of_figure(bbox) for bbox in drawn.figures if not _is_known_figure(bbox, drafts)]
@@ -66,7 +68,7 @@ def build(
             home.lines.append(piece.line)
     left.sort(key=columns.place)
     left = _without_continued(_without_continued(left, drafts)[::-1], drafts)
-    drafts = [part for draft in drafts for part in _settled(draft)]
+    drafts = [part for draft in drafts for part in _settled(draft, style)]
     drafts = [d for d in drafts if d.lines or d.label not in HOLDS_TEXT or not (detected or _seen_twice(d, pieces))]
     drafts += structure.drafts(left, style, [d.bbox for d in drafts])
     drafts = kinds.settled(drafts, style, width, height)
@@ -78,6 +80,37 @@ def build(
         ):  # the lines of a stamp are in the order in which they were set, which is the order of its text
             draft.lines.sort(key=lambda line: (line.bbox[1], line.bbox[0], line.bbox[3], line.bbox[2]))
     return sorted(drafts, key=lambda d: (d.bbox[1], d.bbox[0], d.bbox[3], d.bbox[2], d.label))
+
+
+def _tables(drawn: Drawn, lines: Sequence[TextLine], width: float, height: float) -> list[Draft]:
+    """Tables that the page draws: with a grid, or with rules across or coloured rows."""
+    tables = [_draft_of_table(drawing) for drawing in drawn.ruled if ruled.holds(drawing, lines, width, height)]
+    for box in striped.by_stacks(drawn.rules, drawn.filled, lines):
+        if all(common(box, table.bbox) < ON_OTHERS * area(box) for table in tables):
+            tables.append(
+                Draft(
+                    label="table",
+                    raw_label="striped",
+                    bbox=box,
+                    confidence=1.0,
+                    found_by="native",
+                    reason="rules or colours of its rows",
+                )
+            )
+    taken = [*(table.bbox for table in tables), *drawn.figures, *drawn.seals]
+    for cells_of in striped.by_alignment([line for line in lines if all(common(line.bbox, box) <= 0 for box in taken)]):
+        box = hull(line.bbox for line in cells_of)
+        tables.append(
+            Draft(
+                label="table",
+                raw_label="aligned",
+                bbox=box,
+                confidence=0.9,
+                found_by="native" if all(line.text is not None for line in cells_of) else "leftover",
+                reason="short texts in rows and columns",
+            )
+        )
+    return tables
 
 
 def _draft_of_table(drawing: ruled.Ruled) -> Draft:
@@ -100,7 +133,7 @@ def _is_news(box: FoundBox, drawn: Drawn, tables: Sequence[Draft], lines: Sequen
     """Whether a box of the network says something that is not known for sure, or refuted."""
     if any(iou(box.bbox, seal) > SAME_SEAL for seal in drawn.seals) or doubts.is_no_picture(box, lines):
         return False
-    if box.label == "table" and any(iou(box.bbox, table.bbox) > SAME_FIGURE for table in tables):
+    if box.label == "table" and any(share_inside(table.bbox, box.bbox) > SAME_FIGURE for table in tables):
         return False
     return not any(share_inside(box.bbox, table.bbox) >= ON_TABLE for table in tables)
 
@@ -178,7 +211,7 @@ def _seen_twice(empty: Draft, pieces: Sequence[Piece]) -> bool:
     return sum(common(piece.line.bbox, empty.bbox) for piece in pieces) >= ON_LINES * area(empty.bbox)
 
 
-def _settled(draft: Draft) -> list[Draft]:
+def _settled(draft: Draft, style: Style) -> list[Draft]:
     """The region with a box that fits its lines; a picture with text in it gives two regions, or is text after all."""
     if not draft.lines or draft.label == "seal":
         return [draft]
@@ -186,14 +219,14 @@ def _settled(draft: Draft) -> list[Draft]:
         draft.lines = cells.cut(draft.lines, draft.grid, draft.bbox)
         return [draft]
     around = hull(line.bbox for line in draft.lines)
-    if draft.label == "table" and doubts.is_no_table(draft.confidence, draft.lines):
+    if draft.label == "table" and draft.found_by == "model" and doubts.is_no_table(draft.confidence, draft.lines):
         draft.label, draft.reason = "text", "a table without cells"
     if draft.label == "formula" and doubts.is_prose("".join(line.text or "" for line in draft.lines)):
         draft.label, draft.reason = "text", "prose, no formula"
     if draft.label in ("title", "section_header") and len(draft.lines) > doubts.HEADING_LINES:
         draft.label, draft.reason = "text", "too long for a heading"
     if draft.label in HOLDS_TEXT:
-        return _by_columns(draft)
+        return _by_columns(draft, style)
     if draft.label != "picture":
         draft.bbox = hull([around, draft.bbox])
         return [draft]
@@ -209,21 +242,32 @@ def _settled(draft: Draft) -> list[Draft]:
     )
     if doubts.is_full_of_text(draft.bbox, draft.lines):
         text.reason, text.inside = "a picture that is mostly text", None
-        return _by_columns(text)
+        return _by_columns(text, style)
     draft.lines = []
     return [draft, text]
 
 
-def _by_columns(draft: Draft) -> list[Draft]:
-    """A text region for each column of a text region, with boxes around the lines; a table where the lines stand like cells."""
+def _by_columns(draft: Draft, style: Style) -> list[Draft]:
+    """A text region for each column of a text region, with boxes around the lines; a table where the lines stand like cells.
+
+    Where its own type and markers say that a text is code, a list or a heading in places, these are regions too.
+    """
     if draft.label == "text" and doubts.is_grid(draft.lines):
         box = hull(line.bbox for line in draft.lines)
         return [msgspec.structs.replace(draft, label="table", bbox=box, reason="rows of cells")]
-    parts = gutters.parts(draft.lines)
-    reason = draft.reason if len(parts) == 1 else "cut into columns"
+    columns_of = gutters.parts(draft.lines)
+    parts: list[tuple[Label, list[TextLine]]] = [(draft.label, lines) for lines in columns_of]
+    if draft.label in ("text", "reference") and all(line.text is not None for line in draft.lines):
+        parts = [part for lines in columns_of for part in structure.parted(draft.label, lines, style)]
     return [
-        msgspec.structs.replace(draft, bbox=hull(line.bbox for line in lines), lines=lines, reason=reason)
-        for lines in parts
+        msgspec.structs.replace(
+            draft,
+            label=label,
+            bbox=hull(line.bbox for line in lines),
+            lines=lines,
+            reason=draft.reason if len(columns_of) == 1 else "cut into columns",
+        )
+        for label, lines in parts
     ]
 
 

@@ -28,6 +28,7 @@ _MARKER = re.compile(
     r"\s*(?:[•‣▪▫■□◆◇●○◦∙➢➤✓✔►▶]|[-–—*·](?=\s)|[(（\[]?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[)）\]](?=\s|[^\x00-\x7f])|\d{1,2}[.．](?=\s)|[a-z][.](?=\s)|[\u2460-\u2473])"
 )
 """How a list item begins. Numbers with a dot need a blank: `1.2` is a section, `3.5` a number."""
+_SOURCE = re.compile(r"\s*(?:\[\d{1,3}\]|\[[A-Z][\w+]{1,8}\])\s*\S")
 _SENTENCE_END = re.compile(r"[.,;:。，；：、][\"'”’)）]?\s*$")
 _NUMBERED = re.compile(
     r"\s*(?:\d{1,2}(?:[.．]\d{1,2}){0,3}[.．]?\s+\S|第[一二三四五六七八九十百0-9]+[章节条]|[一二三四五六七八九十]{1,3}、|[(（][一二三四五六七八九十]+[)）])"
@@ -54,6 +55,32 @@ def drafts(lines: Sequence[TextLine], style: Style, taken: Sequence[Box] = ()) -
             continue
         out += [_draft(label, part) for column in gutters.parts(group) for label, part in _with_lists(column)]
     return out
+
+
+def parted(label: Label, lines: Sequence[TextLine], style: Style) -> list[tuple[Label, list[TextLine]]]:
+    """Lines of one column in runs of one kind, in their order: headings, code, lists, and `label` for the rest."""
+    runs: list[tuple[Kind, list[TextLine]]] = []
+    for line in sorted(lines, key=columns.place):
+        kind = _kind(line, style)
+        if runs and runs[-1][0] == kind and (kind != "heading" or not _differ(runs[-1][1][-1], line)):
+            runs[-1][1].append(line)
+        elif runs and _same_row(runs[-1][1][-1], line):
+            runs[-1][1].append(line)  # a word set apart within its line
+        else:
+            runs.append((kind, [line]))
+    out: list[tuple[Label, list[TextLine]]] = []
+    for kind, part in runs:
+        if kind == "text":
+            listed = _with_lists(part) if not any(is_source(line.text or "") for line in part) else [("text", part)]
+            out += [(label if found == "text" else found, held) for found, held in listed]
+        else:
+            out.append(("section_header" if kind == "heading" else "code", part))
+    return out
+
+
+def is_source(text: str) -> bool:
+    """Whether a line begins like an entry of a bibliography."""
+    return _SOURCE.match(text) is not None
 
 
 def is_heading(line: TextLine, style: Style) -> bool:
