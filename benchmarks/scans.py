@@ -74,13 +74,13 @@ def lines_of(entry: corpus.Entry, document: ParsedDocument | None) -> Line:
 
 def seals_of(entry: corpus.Entry, document: ParsedDocument | None) -> tuple[list[SealLine], int]:
     """The true seals of a file, and how many seals the result has that are none."""
-    blocks = [] if document is None else [block for block in document.blocks if block.label == "seal"]
+    blocks = [] if document is None else [b for b in document.blocks if b.label == "seal" and b.prov]
     unused = list(blocks)
     found = []
     for seal in entry.truth.get("seals", []):
         box = seal.get("box")
-        same = [b for b in unused if box is None or overlap(box, b.prov[0].bbox) >= IOU]
-        best = max(same, key=lambda b: overlap(box, b.prov[0].bbox) if box else 1.0, default=None)
+        same = [b for b in unused if box is None or overlap(box, b.prov[0].bbox or []) >= IOU]
+        best = max(same, key=lambda b: overlap(box, b.prov[0].bbox or []) if box else 1.0, default=None)
         if best is not None:
             unused.remove(best)
         text = "" if best is None else best.text
@@ -91,7 +91,9 @@ def seals_of(entry: corpus.Entry, document: ParsedDocument | None) -> tuple[list
 
 
 def overlap(one: Sequence[float], other: Sequence[float]) -> float:
-    """Intersection over union of two boxes."""
+    """Intersection over union of two boxes; 0 for none."""
+    if not one or not other:
+        return 0.0
     width = min(one[2], other[2]) - max(one[0], other[0])
     height = min(one[3], other[3]) - max(one[1], other[1])
     if width <= 0 or height <= 0:

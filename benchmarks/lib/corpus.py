@@ -86,4 +86,5 @@ def _on(document: ParsedDocument, page_no: int) -> list[Block]:
 
 
 def _top(block: Block, page_no: int) -> float:
-    return next(place.bbox[1] for place in block.prov if place.page_no == page_no)
+    """Upper edge of a block on a page; 0 where the block has no place."""
+    return next(place.bbox[1] if place.bbox else 0.0 for place in block.prov if place.page_no == page_no)

@@ -58,16 +58,15 @@ def compare(found: str, truth: str) -> TableScore:
 
 
 def score(found: Sequence[str], truth: Sequence[str]) -> TableScore:
-    """Mean over the tables of a file: each true one with the most similar that is left; one that is missing or too many counts 0."""
-    left = list(found)
-    scores = []
-    for table in truth:
-        rated = [(compare(one, table), one) for one in left]
-        if rated:
-            best, one = max(rated, key=lambda pair: pair[0].structure + pair[0].teds)
-            left.remove(one)
-            scores.append(best)
+    """Mean over the tables of a file, which are paired off from the most similar pair on; one without a partner counts 0."""
     count = max(len(found), len(truth))
     if not count:
         return TableScore(1.0, 1.0)
-    return TableScore(sum(one.teds for one in scores) / count, sum(one.structure for one in scores) / count)
+    pairs = [(compare(one, other), i, j) for i, one in enumerate(found) for j, other in enumerate(truth)]
+    paired: list[TableScore] = []
+    used: set[tuple[str, int]] = set()
+    for rated, i, j in sorted(pairs, key=lambda pair: -sum(pair[0])):
+        if used.isdisjoint({("found", i), ("true", j)}):
+            used |= {("found", i), ("true", j)}
+            paired.append(rated)
+    return TableScore(sum(one.teds for one in paired) / count, sum(one.structure for one in paired) / count)
