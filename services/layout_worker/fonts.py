@@ -28,9 +28,9 @@ from shared.documents.page import NativeLine, OpenedPage
 
 Looks = Literal["right", "wrong", "unclear"]
 
-WORDS, WORDS_PAIRS = 4.3, 12
-"""Mean strangeness up to which letters are words, from so many pairs on (`letters`: 99 % of 120 letters are below 4.2, permuted ones above
-4.8; of 25 letters 95 % and 1 %)."""
+WORDS = ((60, 4.4), (20, 4.3), (8, 4.1))
+"""Pairs of letters, and the mean strangeness up to which so many are words. Of real lines with 20 to 40 pairs 93 % pass, of shifted and
+permuted ones one in a thousand; with 8 to 12 pairs 62 % and 1 %. Measured on lines in 9 languages that the table was not counted from."""
 NO_WORDS, NO_WORDS_PAIRS = 4.8, 60
 """From here on they are none."""
 ODD_LINE, ODD_LINE_PAIRS = 4.9, 15
@@ -160,7 +160,7 @@ def looks(text: str) -> Looks:
     if len(east) >= pairs:
         return _looks_east(east)
     mean = total / pairs
-    if pairs >= WORDS_PAIRS and mean <= WORDS:
+    if any(pairs >= least and mean <= most for least, most in WORDS):
         return "right"
     return "wrong" if pairs >= NO_WORDS_PAIRS and mean >= NO_WORDS else "unclear"
 

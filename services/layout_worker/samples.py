@@ -22,6 +22,8 @@ SURE = 0.6
 KNOWN = 0.7
 """Share of a sample's letters in the recogniser's dictionary from which a comparison means something. It knows no Cyrillic, Arabic or
 Hangul, and reads such lines as Latin or Chinese letters of like shape, quite surely."""
+LEAST = 2
+"""Letters and digits of a sample, below which a comparison says nothing."""
 BLANK_CONTRAST = 24
 """Range of grey values, of 255, below which there is nothing to read at a place: text that is claimed there is not seen."""
 _EDGE = 2
@@ -45,7 +47,7 @@ class SampleReader:
         """
         claimed = _plain(sample.text)
         letters = [char for char in claimed if char.isalpha()]
-        if not claimed or sum(char in self._known for char in letters) < KNOWN * len(letters):
+        if len(claimed) < LEAST or sum(char in self._known for char in letters) < KNOWN * len(letters):
             return None
         crop = _cut(picture, sample)
         if crop.size == 0:
@@ -69,5 +71,5 @@ def _cut(picture: NDArray[np.uint8], sample: Sample) -> NDArray[np.uint8]:
 
 
 def _plain(text: str) -> str:
-    """What matters of a text: compatibility forms as one, small letters, no blanks."""
-    return "".join(unicodedata.normalize("NFKC", text).casefold().split())
+    """What matters of a text: letters and digits, compatibility forms as one, small. Dot leaders and commas tell nobody apart."""
+    return "".join(char for char in unicodedata.normalize("NFKC", text).casefold() if char.isalnum())

@@ -55,6 +55,11 @@ class Hiding:
                 else:
                     self._hidden[place(character, origin)] = reason
 
+    @property
+    def nothing(self) -> bool:
+        """Whether no character at all is hidden."""
+        return not self._hidden
+
     def why(self, character: int, origin: Sequence[float]) -> Hidden | None:
         """Why the character is hidden; none where it is seen, also if it is painted twice and seen once."""
         key = place(character, origin)

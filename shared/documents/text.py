@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
@@ -83,9 +82,11 @@ def _why_hidden(span: dict[str, Any], frame: Frame, hiding: Hiding) -> Hidden | 
         return "transparent"
     if 0 < span["size"] < _MIN_SIZE:
         return "tiny"
-    x0, y0, x1, y1 = frame.box(span["bbox"])
-    if not (0 <= (x0 + x1) / 2 <= frame.width and 0 <= (y0 + y1) / 2 <= frame.height):
+    x0, y0, x1, y1 = span["bbox"]
+    if not (0 <= x0 + x1 <= 2 * frame.unrotated[0] and 0 <= y0 + y1 <= 2 * frame.unrotated[1]):
         return "outside"
+    if hiding.nothing:
+        return None
     inked = next((char for char in span["chars"] if not char["c"].isspace()), None)
     return hiding.why(ord(inked["c"]), inked["origin"]) if inked else None
 
@@ -139,13 +140,16 @@ def _says(name: str, words: Sequence[str]) -> bool:
 
 
 def _most_common(inked: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, Any]:
-    counts: Counter[tuple[Any, ...]] = Counter()
+    """The span whose style most characters have, of equals the first."""
+    counts: dict[tuple[Any, ...], int] = {}
     first: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for _, span in inked:
+    for _, run in groupby(inked, key=lambda pair: id(pair[1])):
+        chars = list(run)
+        span = chars[0][1]
         key = (span["font"], round(span["size"], 1), span["flags"], span["color"])
-        counts[key] += 1
+        counts[key] = counts.get(key, 0) + len(chars)
         first.setdefault(key, span)
-    return first[counts.most_common(1)[0][0]]
+    return first[max(counts, key=lambda key: counts[key])]
 
 
 def _union(boxes: Iterator[Sequence[float]]) -> tuple[float, float, float, float]:
