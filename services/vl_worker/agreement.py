@@ -16,7 +16,7 @@ from statistics import median
 import msgspec
 
 from shared.contracts.document import Cell, Table, rounded
-from shared.contracts.layout import Doubt, Grid, Region, TextLine
+from shared.contracts.layout import Doubt, Region, TextLine
 
 Box = list[float]
 WRAPPED = 8
@@ -39,7 +39,7 @@ def plain(text: str) -> str:
 
 def with_boxes(table: Table, region: Region) -> Table:
     """The table with boxes of cells (page units), as far as the region's grid or lines tell them."""
-    boxes = _by_grid(table, region.grid)
+    boxes = _by_grid(table, region)
     if not boxes:
         boxes = _by_text(table, [line for line in region.lines if line.text])
         boxes = {**_by_place(table, region.lines, boxes), **boxes}
@@ -54,15 +54,24 @@ def _inside(box: Box) -> Box:
     return [rounded(value) for value in box]
 
 
-def _by_grid(table: Table, grid: Grid | None) -> dict[tuple[int, int], Box]:
+def _by_grid(table: Table, region: Region) -> dict[tuple[int, int], Box]:
     """Boxes of drawn cells, where the model saw as many rows and columns as are drawn."""
-    if grid is None or not grid.cells or grid.slope:
+    grid = region.grid
+    if grid is None or not grid.cells:
         return {}
     rows = max(cell.row + cell.row_span for cell in grid.cells)
     cols = max(cell.col + cell.col_span for cell in grid.cells)
     if (rows, cols) != (table.num_rows, table.num_cols):
         return {}
-    return {(cell.row, cell.col): cell.bbox for cell in grid.cells}
+    return {(cell.row, cell.col): _turned(cell.bbox, region.bbox, grid.slope) for cell in grid.cells}
+
+
+def _turned(box: Box, region: Box, slope: float) -> Box:
+    """A cell of a table that was turned upright about the middle of its region, where it stands on the page: its middle, turned back."""
+    right = ((box[0] + box[2]) - (region[0] + region[2])) / 2
+    below = ((box[1] + box[3]) - (region[1] + region[3])) / 2
+    dx, dy = -slope * below, slope * right
+    return [box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy]
 
 
 def _by_text(table: Table, lines: Sequence[TextLine]) -> dict[tuple[int, int], Box]:

@@ -89,6 +89,17 @@ def test_a_drawn_grid_of_the_same_shape_is_surest() -> None:
     assert boxes(table(*ROWS[:2]), native(*ROWS[:2]), grid)["1,0"] == [0, 20, 60, 30]
 
 
+def test_cells_of_a_skewed_table_stand_where_they_are_on_the_page() -> None:
+    cells = [GridCell(row=0, col=c, bbox=[100.0 * c, 180.0, 100.0 * c + 100, 220.0]) for c in range(4)]
+    found = boxes(table(["a", "b", "c", "d"]), [], Grid(cells=cells, slope=0.1))
+    assert [found[f"0,{c}"] for c in range(4)] == [
+        [0, 165, 100, 205],
+        [100, 175, 200, 215],
+        [200, 185, 300, 225],
+        [300, 195, 400, 235],
+    ]
+
+
 @settings(deadline=None)
 @given(st.lists(st.lists(st.sampled_from(["", "a", "ab", "b", "0"]), min_size=2, max_size=2), min_size=1, max_size=6))
 def test_every_box_comes_from_the_lines_and_the_right_table_has_all(rows: list[list[str]]) -> None:
