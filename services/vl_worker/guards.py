@@ -67,7 +67,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     height: float = 0.0
     unit: Unit = "pt"
     line_rows: int = 0
-    """Rows of text lines that the page is known to have there; 0 where no line is known."""
+    """Rows of text lines that the page is known to have there, or of drawn cells if these are more; 0 where no line is known."""
 
     def characters(self, kind: str) -> float:
         """Most characters that have room here; infinite where nothing is known."""
@@ -84,7 +84,9 @@ NOWHERE = Place()
 def place_of(region: Region, unit: Unit) -> Place:
     """The room of a region."""
     x0, y0, x1, y1 = region.bbox
-    return Place(width=x1 - x0, height=y1 - y0, unit=unit, line_rows=_rows([line.bbox for line in region.lines]))
+    lines = _rows([line.bbox for line in region.lines])
+    drawn = max((cell.row + cell.row_span for cell in region.grid.cells), default=0) if region.grid is not None else 0
+    return Place(width=x1 - x0, height=y1 - y0, unit=unit, line_rows=max(lines, drawn) if lines else 0)
 
 
 def _rows(boxes: list[list[float]]) -> int:

@@ -1,7 +1,7 @@
 """Does a text go round in circles? Pure; all of it is linear, or nearly so, in the length of the text.
 
 The thresholds of plain text are those that PaddleX and the GLM-OCR client found with users (`truncate_repetitive_content`,
-`clean_repeated_content`; see reference of the profiles): a unit of eight characters or more five times at the end over half of the text,
+`clean_repeated_content`): a unit of eight characters or more five times at the end over half of the text,
 a text that is one unit ten times, one line ten times and four fifths of all lines. Theirs cut and call the rest the result; here a
 loop is a fault, because what stands before it may be wrong too.
 

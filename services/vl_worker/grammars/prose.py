@@ -9,6 +9,8 @@ _FENCE = re.compile(r"^```[A-Za-z]*\n|\n?```$")
 _PICTURE = re.compile(r"!\[([^\[\]]{0,500})\]\([^()\s]{0,2000}\)")
 _LINK = re.compile(r"(?<!!)\[([^\[\]]{0,500})\]\([^()\s]{0,2000}\)")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_CELL_END = re.compile(r"</t[dh]\s*>(?!\s*</tr)", re.IGNORECASE)
+_ROW_END = re.compile(r"</tr\s*>", re.IGNORECASE)
 _SILENT = re.compile(r"<(script|style)\b[^<>]*>.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(
     r"</?(?:a|b|i|u|p|em|strong|sup|sub|span|div|center|font|img|table|thead|tbody|tr|td|th|ul|ol|li|h[1-6]|script|style|iframe|object|svg"
@@ -25,7 +27,8 @@ def parse_prose(text: str, *, code: bool = False) -> str:
         return content
     content = _PICTURE.sub(r"\1", content)
     content = _LINK.sub(r"\1", content)
-    content = _TAG.sub("", _SILENT.sub("", _BREAK.sub("\n", content)))
+    content = _CELL_END.sub("\t", _ROW_END.sub("\n", _BREAK.sub("\n", content)))
+    content = _TAG.sub("", _SILENT.sub("", content))
     return "\n".join(line.rstrip() for line in content.splitlines()).strip()
 
 

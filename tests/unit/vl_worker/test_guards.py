@@ -156,6 +156,7 @@ def test_text_without_repetition_is_no_loop(words: list[str], rng: random.Random
     assert not is_looping(" ".join(f"{word}{rng.randrange(10**6)}" for word in words))
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 2), max_size=60))
 def test_a_stretch_is_what_it_says(rows: list[int]) -> None:
     def slow() -> int:

@@ -71,6 +71,7 @@ def test_a_formula_is_known_by_its_delimiters() -> None:
         ("<img src=x onerror=alert(1)>text", "text"),
         ("```markdown\ntext\n```", "text"),
         ("text<｜end▁of▁sentence｜><|ref|>", "text"),
+        ("<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>", "a\tb\nc"),
         ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
         ("[1] a note", "[1] a note"),
         ("<user@example.org>", "<user@example.org>"),
