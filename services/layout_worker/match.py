@@ -50,7 +50,8 @@ def supported(
 ) -> tuple[list[TextLine], list[TextLine]]:
     """Lines of a text layer that stand on a detected line, and those that stand on nothing: nobody sees these."""
     boxes = [_bbox(line.quad, scale_x, scale_y) for line in found]
-    shown, alone = [], []
+    shown: list[TextLine] = []
+    alone: list[TextLine] = []
     for line in layer:
         covered = sum(common(line.bbox, box) for box in boxes)
         (shown if covered >= SUPPORTED * area(line.bbox) else alone).append(line)
