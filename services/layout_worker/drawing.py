@@ -24,13 +24,13 @@ USUAL = 12.0
 """Height of a detected line in points, where an image does not say its resolution: 10 pt text."""
 
 
-def of_page(page: OpenedPage) -> list[Box]:
-    """Pictures that the page places, without icons and grounds; none of an image file, which is one picture."""
+def of_page(page: OpenedPage, ink: Ink | None) -> list[Box]:
+    """Pictures that the page places, without icons, grounds and their own empty edges; none of an image file, which is one picture."""
     if page.unit != "pt":
         return []
     whole, visible = page.width * page.height, [line.bbox for line in page.lines if line.visible]
     return [
-        list(box)
+        box if ink is None else leftover.inked(ink, box)
         for box in page.image_boxes
         if min(box[2] - box[0], box[3] - box[1]) >= LEAST_SIDE
         and LEAST_SHARE * whole <= area(box) <= MOST_SHARE * whole

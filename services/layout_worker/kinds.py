@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from statistics import median
 
 from services.layout_worker import structure
 from services.layout_worker.boxes import overlap
@@ -21,12 +22,16 @@ MARGIN = 0.08
 """Share of the page's height at the top and the bottom in which running matter stands: 67 pt of A4, where margins are 72 and more."""
 FAR = 0.15
 """Farther from the edge than this nothing is running matter; the assembler's rule has the same value."""
+HEADER_LARGER = 1.3
+"""Times the usual size from which what the network took for a header is a heading; the assembler's rule has 1.25 of the document's."""
 GAP = 1.2
 """Space between running matter and the body, in line heights."""
 FULL = 8
 """Lines of a page from which its margins mean something; a card or a label has none."""
 NOTE, NOTE_ZONE = 0.92, 0.6
 """Size of a footnote by the usual one at most, and how far down the page the first may begin."""
+BODY_WIDTH, ASIDE_WIDTH = 0.4, 0.28
+"""Shares of the page's width: the least of its body's column, and the most of a note beside it."""
 NEAR = 3.0
 """Line heights between a caption and what it names, at most."""
 _CAPTION = re.compile(
@@ -44,14 +49,34 @@ def settled(drafts: Sequence[Draft], style: Style, width: float, height: float) 
     """The drafts with labels that agree with the evidence, in the order given. `width` and `height` are the page's."""
     lines = [line for draft in drafts for line in draft.lines]
     margins = _Margins(lines, width, height)
+    body = _body(drafts, width)
     for draft in drafts:
         if draft.label not in HOLDS_TEXT or not draft.lines or draft.inside is not None:
             continue
         label = _label(draft, style, margins, drafts)
+        if label == "text" and body is not None and _is_aside(draft, body, style, width):
+            label = "aside_text"
         if label != draft.label:
             draft.reason = draft.reason or f"{draft.label} by its looks, {label} by its type and place"
             draft.label = label
     return list(drafts)
+
+
+def _body(drafts: Sequence[Draft], width: float) -> tuple[float, float] | None:
+    """From where to where the page's text stands, where it has one column that is wide enough to have something beside it."""
+    texts = [d for d in drafts if d.label in ("text", "list_item", "reference") and len(d.lines) >= 2]
+    wide = [d for d in texts if d.bbox[2] - d.bbox[0] >= BODY_WIDTH * width]
+    if not wide or sum(len(d.lines) for d in wide) < 0.6 * sum(len(d.lines) for d in texts):
+        return None
+    return median(d.bbox[0] for d in wide), median(d.bbox[2] for d in wide)
+
+
+def _is_aside(draft: Draft, body: tuple[float, float], style: Style, width: float) -> bool:
+    """Whether a narrow text in small or slanted type stands beside the body, not in it."""
+    x0, _, x1, _ = draft.bbox
+    if x1 - x0 > ASIDE_WIDTH * width or overlap(x0, x1, *body) > 0.1 * (x1 - x0):
+        return False
+    return all((style.ratio(line) or 1.0) <= NOTE or line.italic or line.text is None for line in draft.lines)
 
 
 class _Margins:
@@ -86,9 +111,8 @@ def _label(draft: Draft, style: Style, margins: _Margins, drafts: Sequence[Draft
     native = all(line.text is not None for line in draft.lines)
     short = len({round(line.bbox[1]) for line in draft.lines}) <= 2
     heading = all(structure.is_heading(line, style) for line in draft.lines)
-    larger = all((style.ratio(line) or 0.0) >= structure.LARGER for line in draft.lines)
     if label in ("page_header", "page_footer"):
-        if larger and (native or heading):
+        if all((style.ratio(line) or 0.0) >= HEADER_LARGER for line in draft.lines) and (native or heading):
             return "section_header"
         return label if margins.edge(draft, FAR) else "text"
     if short and not heading and label in ("text", "reference", "caption", "footnote") and margins.stands_apart(draft):
@@ -133,7 +157,13 @@ def _is_plain(draft: Draft, style: Style) -> bool:
     if any((style.ratio(line) or 2.0) > 1.03 or style.stands_out(line) or line.italic for line in draft.lines):
         return False
     text = " ".join(line.text or "" for line in draft.lines)
-    return not structure.is_numbered(text) and not text.isupper() and len(text) > 30
+    wide = len(text) + sum(character > "\u2e80" for character in text)
+    return not structure.is_numbered(text) and not text.isupper() and (wide > 30 or len(draft.lines) >= 3)
+
+
+def begins_caption(text: str) -> bool:
+    """Whether a line begins like the caption of a figure or a table."""
+    return _CAPTION.match(text) is not None
 
 
 def _is_by_its_thing(draft: Draft, drafts: Sequence[Draft]) -> bool:

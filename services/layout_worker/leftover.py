@@ -90,6 +90,21 @@ def clusters(ink: Ink, known: Iterable[Sequence[float]]) -> list[Cluster]:
     return sorted(found) if len(found) <= MOST_CLUSTERS else []
 
 
+def inked(ink: Ink, box: Box) -> Box:
+    """The part of a box (page units) that holds ink, to the next cell; all of it where there is none."""
+    top, left = math.floor(box[1] / ink.down), math.floor(box[0] / ink.across)
+    part = ink.cells[max(0, top) : math.ceil(box[3] / ink.down), max(0, left) : math.ceil(box[2] / ink.across)] >= INKED
+    rows, columns = np.flatnonzero(part.any(axis=1)), np.flatnonzero(part.any(axis=0))
+    if not len(rows):
+        return list(box)
+    return [
+        max(box[0], (max(0, left) + int(columns[0])) * ink.across),
+        max(box[1], (max(0, top) + int(rows[0])) * ink.down),
+        min(box[2], (max(0, left) + int(columns[-1]) + 1) * ink.across),
+        min(box[3], (max(0, top) + int(rows[-1]) + 1) * ink.down),
+    ]
+
+
 def _together(counts: NDArray[np.int64]) -> list[list[tuple[int, int]]]:
     """Blocks with ink that touch."""
     left = {(int(row), int(column)) for row, column in np.argwhere(counts)}

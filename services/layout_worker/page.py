@@ -67,12 +67,13 @@ def plan(
         page.height,
         settings.layout.min_confidence,
     )
+    ink = leftover.ink_of(look, scale)
     drawn = Drawn(
         seals=[clipped(_scaled(seal, scale), page.width, page.height) for seal in look.seals],
         ruled=ruled.grids(page.rules),
         rules=page.rules,
         filled=page.filled_boxes,
-        figures=drawing.of_page(page),
+        figures=drawing.of_page(page, ink),
     )
     drafts = regions.build(
         boxes,
@@ -90,7 +91,7 @@ def plan(
         trust=judged,
         boxes=boxes,
         drawn=drawn,
-        ink=leftover.ink_of(look, scale),
+        ink=ink,
         turn=look.turn,
         search=search,
         picture=search != "nothing" or options.pictures or bool(readers & {"rec", "vl"}),

@@ -225,6 +225,8 @@ def _settled(draft: Draft, style: Style) -> list[Draft]:
         draft.label, draft.reason = "text", "prose, no formula"
     if draft.label in ("title", "section_header") and len(draft.lines) > doubts.HEADING_LINES:
         draft.label, draft.reason = "text", "too long for a heading"
+    if draft.label == "caption":
+        return _with_text_above(draft)
     if draft.label in HOLDS_TEXT:
         return _by_columns(draft, style)
     if draft.label != "picture":
@@ -245,6 +247,18 @@ def _settled(draft: Draft, style: Style) -> list[Draft]:
         return _by_columns(text, style)
     draft.lines = []
     return [draft, text]
+
+
+def _with_text_above(caption: Draft) -> list[Draft]:
+    """A caption that begins below lines of text is these and a caption."""
+    lines = sorted(caption.lines, key=columns.place)
+    begin = next((i for i, line in enumerate(lines) if kinds.begins_caption(line.text or "")), 0)
+    parts: list[tuple[Label, list[TextLine]]] = [("text", lines[:begin]), ("caption", lines[begin:])]
+    return [
+        msgspec.structs.replace(caption, label=label, lines=part, bbox=hull(line.bbox for line in part))
+        for label, part in parts
+        if part
+    ]
 
 
 def _by_columns(draft: Draft, style: Style) -> list[Draft]:

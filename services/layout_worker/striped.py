@@ -127,10 +127,14 @@ def _follows(above: Sequence[TextLine], row: Sequence[TextLine]) -> bool:
 
 
 def _is_aligned(rows: Sequence[Sequence[TextLine]]) -> bool:
-    """Whether rows of one length have columns, left or right, and short pieces."""
+    """Whether the fullest rows have columns, left or right, into which the pieces of the others fit, and the pieces are short."""
     lines = [line for row in rows for line in row]
-    if len({len(row) for row in rows}) != 1 or doubts.is_wide(lines, SHORT):
+    most = max(len(row) for row in rows)
+    full = [sorted(row, key=lambda line: line.bbox[0]) for row in rows if len(row) == most]
+    if 2 * len(full) < len(rows) or doubts.is_wide(lines, SHORT):
         return False
-    columns = list(zip(*(sorted(row, key=lambda line: line.bbox[0]) for row in rows), strict=True))
+    columns = list(zip(*full, strict=True))
     strips = [(min(line.bbox[0] for line in column), max(line.bbox[2] for line in column)) for column in columns]
-    return all(left[1] < right[0] for left, right in pairwise(strips))
+    if any(left[1] >= right[0] for left, right in pairwise(strips)):
+        return False
+    return all(sum(overlap(line.bbox[0], line.bbox[2], *strip) > 0 for strip in strips) <= 1 for line in lines)

@@ -25,7 +25,7 @@ HEADING_CHARACTERS = 120
 DETECTED_LARGER = 1.5
 """The same for detected lines, whose heights are rough."""
 _MARKER = re.compile(
-    r"\s*(?:[•‣▪▫■□◆◇●○◦∙➢➤✓✔►▶]|[-–—*·](?=\s)|[(（\[]?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[)）\]](?=\s|[^\x00-\x7f])|\d{1,2}[.．](?=\s)|[a-z][.](?=\s)|[\u2460-\u2473])"
+    r"\s*(?:[•‣▪▫■□◆◇●○◦∙➢➤✓✔►▶]|[-–—*·](?=\s)|[(（\[]?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[)）\]](?=\s|[^\x00-\x7f])|[(（][一二三四五六七八九十]{1,3}[)）]|\d{1,2}[.．](?=\s)|[a-z][.](?=\s)|[\u2460-\u2473])"
 )
 """How a list item begins. Numbers with a dot need a blank: `1.2` is a section, `3.5` a number."""
 _SOURCE = re.compile(r"\s*(?:\[\d{1,3}\]|\[[A-Z][\w+]{1,8}\])\s*\S")
@@ -109,6 +109,7 @@ def is_numbered(text: str) -> bool:
 
 
 def _kind(line: TextLine, style: Style) -> Kind:
+    """What a line is by its type; a marker alone, or a few signs, are text."""
     if line.text is not None and line.monospace and not line.vertical and len(line.text.strip()) > 1:
         return "code"
     return "heading" if is_heading(line, style) else "text"
@@ -137,23 +138,29 @@ def _same_row(one: TextLine, other: TextLine) -> bool:
 
 def _with_lists(lines: Sequence[TextLine]) -> list[tuple[Label, list[TextLine]]]:
     """A column of text in runs: lists with all lines of their items, and the text between. One marker alone is no list."""
-    ordered = sorted(lines, key=columns.place)
-    if sum(is_item(line.text or "") for line in ordered) < 2:
-        return [("text", list(ordered))]
+    rows = [sorted(row, key=lambda line: line.bbox[0]) for row in doubts.rows(lines)]
+    items = [is_item(_row_text(row)) for row in rows]
+    if sum(items) < 2 or any(line.vertical for line in lines):
+        return [("text", [line for row in rows for line in row])]
     runs: list[tuple[Label, list[TextLine]]] = []
     indent: float | None = None
-    for line in ordered:
-        if is_item(line.text or ""):
-            indent = line.bbox[0]
-        elif indent is not None and line.bbox[0] < indent + 0.5 * (line.bbox[3] - line.bbox[1]):
-            # Back at the left edge of the marker, and not beside it: the item before has ended.
-            indent = indent if runs and _same_row(runs[-1][1][-1], line) else None
+    for row, item in zip(rows, items, strict=True):
+        x0, height = row[0].bbox[0], row[0].bbox[3] - row[0].bbox[1]
+        if item:
+            indent = x0 if indent is None else min(indent, x0)
+        elif indent is not None and x0 < indent + 0.5 * height:
+            indent = None  # back at the left edge of the markers: the list has ended
         label: Label = "list_item" if indent is not None else "text"
         if runs and runs[-1][0] == label:
-            runs[-1][1].append(line)
+            runs[-1][1].extend(row)
         else:
-            runs.append((label, [line]))
+            runs.append((label, list(row)))
     return runs
+
+
+def _row_text(row: Sequence[TextLine]) -> str:
+    """Text of a row, its marker apart from the rest where it is a line of its own."""
+    return " ".join(line.text or "" for line in row)
 
 
 def _draft(label: Label, lines: list[TextLine], reason: str | None = None) -> Draft:
