@@ -1,14 +1,14 @@
 """How a page is read: what each region needs, all lines of the page together, then what only shows afterwards.
 
 A region's lines are known from the layout (detected once for the whole page), except where a vision-language model was to
-read it and could not, or where it is small and single-line (`direct`: the region is the line). A direct region that is not
+read it and could not, or where it is small and single-line (`direct`: the region is the line). A direct region or a seal that is not
 read surely is looked at again with line detection. Text the page itself gives (a line with `text`) is taken as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -20,7 +20,8 @@ from services.rec_worker.crops import Pixels, Quad
 from services.rec_worker.frame import Frame
 from services.rec_worker.inference import Text
 from services.rec_worker.read import LineCrop, LineFailed, LineReader, Tally, Ticket
-from services.rec_worker.seals import Seals, lines_of
+from services.rec_worker.seals import Seals, lines_of, smoothed
+from services.rec_worker.work import Wanted, Work
 from shared.contracts.document import ModelRef, Table, Warning, WarningCode, rounded
 from shared.contracts.errors import DocfleetError, ErrorCode, ErrorInfo, Phase
 from shared.contracts.layout import ReadLine, Region, RegionReading, TextLine
@@ -60,23 +61,6 @@ class Tools:
     low_confidence: float
 
 
-@dataclass
-class _Wanted:
-    """A line to be read (or already text), and the region it belongs to."""
-
-    bbox: list[float]
-    crop: LineCrop | None
-    vertical: bool
-    text: Text | LineFailed | None = None
-
-
-@dataclass
-class _Work:
-    region: Region
-    lines: list[_Wanted] = field(default_factory=list)
-    detected: bool = True
-
-
 class PageReading:
     """One call. Not shared between threads."""
 
@@ -95,14 +79,14 @@ class PageReading:
         with self._tools.lines.cutting(self._ticket):
             works = [self._found(region) for region in self._page.regions]
         self._read(works)
-        direct = [work for work in works if not work.detected]
-        again = [work for work in direct if self._unsure(work)]
+        direct = sum(work.direct for work in works)
+        again = [work for work in works if work.second != "none" and work.confidence < self._tools.low_confidence]
         if again:
             with self._tools.lines.cutting(self._ticket):
-                others = [_Work(work.region, self._detected(work.region)) for work in again]
+                others = [Work(work.region, self._looked_again(work)) for work in again]
             self._read(others)
             for work, other in zip(again, others, strict=True):
-                if _confidence(other) > _confidence(work):
+                if work.better(other):
                     works[works.index(work)] = other
         readings = [self._reading(work) for work in works]
         self._warn(works)
@@ -114,44 +98,55 @@ class PageReading:
             crops=self._tally.crops,
             cache_hits=self._tally.cache_hits,
             blank=self._tally.blank,
-            direct=len(direct),
-            direct_fallbacks=len(again),
+            direct=direct,
+            direct_fallbacks=sum(work.direct for work in again),
         )
 
     # --- what is to be read -------------------------------------------------------------------------------------------
 
-    def _found(self, region: Region) -> _Work:
+    def _found(self, region: Region) -> Work:
         silent = any(line.text is None for line in region.lines) or not region.lines
-        if region.label == "seal" and silent and self._frame.has_picture and (found := self._seal(region)):
-            return _Work(region, found)
+        if region.label == "seal" and silent and self._frame.has_picture:
+            return Work(region, self._seal(region), "seal")
         if region.lines:
-            return _Work(region, [self._wanted(line) for line in region.lines])
+            return Work(region, [self._wanted(line) for line in region.lines])
         if region.direct and self._frame.has_picture:
             quad = self._frame.quad(region.bbox)
-            return _Work(region, [_Wanted(region.bbox, self._cut(quad), crops.is_tall(quad))], detected=False)
-        return _Work(region, self._detected(region))
+            return Work(region, [Wanted(region.bbox, self._cut(quad), crops.is_tall(quad))], "direct")
+        return Work(region, self._detected(region))
 
-    def _wanted(self, line: TextLine) -> _Wanted:
+    def _wanted(self, line: TextLine) -> Wanted:
         if line.text is not None:
             confidence = 1.0 if line.confidence is None else line.confidence
-            return _Wanted(line.bbox, None, line.vertical, Text(line.text, confidence))
+            return Wanted(line.bbox, None, line.vertical, Text(line.text, confidence))
         quad = self._frame.quad(line.bbox) if line.quad is None else np.array(line.quad, dtype=np.float32).reshape(4, 2)
-        return _Wanted(line.bbox, self._cut(quad), line.vertical)
+        return Wanted(line.bbox, self._cut(quad), line.vertical)
 
-    def _detected(self, region: Region) -> list[_Wanted]:
+    def _detected(self, region: Region) -> list[Wanted]:
         picture, begin = self._frame.part(region.bbox, margin=True)
         detector = self._use(self._tools.detector())
         quads = [line.quad + begin for line in detector.detect(picture)]
-        return [_Wanted(self._frame.box(quad), self._cut(quad), crops.is_tall(quad)) for quad in quads]
+        return [Wanted(self._frame.box(quad), self._cut(quad), crops.is_tall(quad)) for quad in quads]
 
-    def _seal(self, region: Region) -> list[_Wanted]:
+    def _looked_again(self, work: Work) -> list[Wanted]:
+        """Lines of a region that was not read surely: found in it, for a seal in its picture without the speckles of a stamp."""
+        if work.second == "direct":
+            return self._detected(work.region)
+        picture, begin = self._frame.part(work.region.bbox, margin=True)
+        smooth = smoothed(picture)
+        quads = [line.quad for line in self._use(self._tools.detector()).detect(smooth)]
+        if not quads:
+            return [self._wanted(line) for line in work.region.lines]
+        return [Wanted(self._frame.box(quad + begin), LineCrop.of(smooth, quad), crops.is_tall(quad)) for quad in quads]
+
+    def _seal(self, region: Region) -> list[Wanted]:
         picture, begin = self._frame.part(region.bbox, margin=True)
         found = lines_of(self._use(self._tools.seals()), picture)
-        return [_Wanted(self._frame.box(line.polygon + begin), line.crop, False) for line in found]
+        return [Wanted(self._frame.box(line.polygon + begin), line.crop, False) for line in found]
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
-    def _read(self, works: Sequence[_Work]) -> None:
+    def _read(self, works: Sequence[Work]) -> None:
         wanted = [(line, line.crop) for work in works for line in work.lines if line.crop is not None]
         if not wanted:
             return
@@ -165,10 +160,7 @@ class PageReading:
         for (line, _), text in zip(wanted, texts, strict=True):
             line.text = text
 
-    def _unsure(self, work: _Work) -> bool:
-        return _confidence(work) < self._tools.low_confidence
-
-    def _reading(self, work: _Work) -> RegionReading:
+    def _reading(self, work: Work) -> RegionReading:
         region = work.region
         for number, line in enumerate(work.lines):
             if isinstance(line.text, LineFailed):
@@ -188,9 +180,9 @@ class PageReading:
         model = None if native else f"{self._tools.reader.name}@{self._tools.reader.version}"
         return RegionReading(
             region_id=region.region_id,
-            method="native" if native else "det_rec" if work.detected else "direct_rec",
+            method="native" if native else "direct_rec" if work.direct else "det_rec",
             model=model,
-            confidence=round(_confidence(work), 4) if lines else None,
+            confidence=round(work.confidence, 4) if lines else None,
             lines=lines,
             table=self._table(region, lines) if region.label == "table" and region.grid is None else None,
             fallback_from=self._page.fallback_from,
@@ -224,11 +216,11 @@ class PageReading:
 
     # --- warnings -----------------------------------------------------------------------------------------------------
 
-    def _warn(self, works: Sequence[_Work]) -> None:
+    def _warn(self, works: Sequence[Work]) -> None:
         for work in works:
             if work.region.label == "formula":
                 self._warn_of("not_read", f"{work.region.region_id}: a formula, read as plain text")
-        silent = [work.region.region_id for work in works if not _characters(work)]
+        silent = [work.region.region_id for work in works if not work.characters]
         if silent:
             self._warn_of("not_read", f"no text was found in {len(silent)} regions ({', '.join(silent[:5])})")
 
@@ -246,13 +238,3 @@ class PageReading:
 def _failure(failed: LineFailed, what: str, region_id: str | None = None) -> DocfleetError:
     name = type(failed.error).__name__
     return DocfleetError(ErrorCode.internal, f"the recogniser failed on {what} ({name})", region_id=region_id)
-
-
-def _characters(work: _Work) -> int:
-    return sum(len(line.text.text) for line in work.lines if isinstance(line.text, Text))
-
-
-def _confidence(work: _Work) -> float:
-    """Mean over the characters of a region, 0 where there are none."""
-    total = sum(line.text.confidence * len(line.text.text) for line in work.lines if isinstance(line.text, Text))
-    return total / max(1, _characters(work))

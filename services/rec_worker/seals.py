@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+import cv2
 import numpy as np
 import numpy.typing as npt
 
@@ -15,6 +16,9 @@ from services.rec_worker.crops import Pixels
 from services.rec_worker.read import LineCrop
 from shared.contracts.document import ModelRef
 from shared.models.seal import SealLine
+
+SPECKLE = 1 / 200
+"""Radius of the blur, in longest sides, that closes the speckles of worn stamps in black-and-white scans and leaves their letters."""
 
 
 class Seals(Protocol):
@@ -40,3 +44,9 @@ def lines_of(seals: Seals, picture: Pixels) -> list[Unrolled]:
     """
     found = sorted(seals.lines(picture), key=lambda line: float(line.polygon[:, 1].mean()))
     return [Unrolled(line.polygon, LineCrop(line.picture, (0, 2))) for line in found]
+
+
+def smoothed(picture: Pixels) -> Pixels:
+    """The picture of a seal as the eye sees it from further away."""
+    radius = SPECKLE * max(picture.shape[:2])
+    return np.asarray(cv2.GaussianBlur(picture, (0, 0), max(0.3, radius)), dtype=np.uint8)

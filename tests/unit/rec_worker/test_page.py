@@ -265,6 +265,29 @@ def test_a_seal_is_unrolled_and_read_the_other_way_up_where_that_is_surer(room: 
     assert answer.regions[0].lines[0].bbox == [47.5, 17.5, 67.5, 42.5]
 
 
+def test_a_seal_that_is_not_read_surely_is_looked_at_as_plain_text_too(room: Room) -> None:
+    """A stamp with straight lines and no ring of text, in speckled black and white."""
+    strip = np.full((64, 300, 3), 5, dtype=np.uint8)
+    strip[:10] = 255
+    room.seals.answer = [SealLine(np.array([[10, 10], [50, 12], [40, 60]], dtype=np.float32), strip, 0.9, True)]
+    room.recogniser.unsure = {5, 40}
+    room.bar(80, [60, 30, 90, 40])
+    room.bar(120, [60, 50, 90, 60])
+    begin = [100 - 15, 40 - 15]  # of the region in pixels, with its margin
+    room.detector.answer = [
+        DetectedLine(np.array([[x0, y0], [x0 + 60, y0], [x0 + 60, y0 + 20], [x0, y0 + 20]], np.float32), 0.9)
+        for x0, y0 in ((120 - begin[0], 60 - begin[1]), (120 - begin[0], 100 - begin[1]))
+    ]
+    answer = room.read(region(0, [50, 20, 100, 70], label="seal"))
+    assert [line.text for line in answer.regions[0].lines] == ["<80>", "<120>"]
+    assert [line.bbox for line in answer.regions[0].lines] == [[60.0, 30.0, 90.0, 40.0], [60.0, 50.0, 90.0, 60.0]]
+    assert answer.regions[0].method == "det_rec"
+
+    room.recogniser.unsure = {5, 80, 120}  # no surer: what the seal's own detector saw stays
+    answer = room.read(region(0, [50, 20, 100, 70], label="seal"))
+    assert [line.text for line in answer.regions[0].lines] == ["<5>"]
+
+
 def test_a_seal_with_text_of_its_own_is_not_looked_at(room: Room) -> None:
     line = TextLine(bbox=[10, 10, 60, 20], text="stamped", font_size=10)
     answer = room.read(region(0, [10, 10, 60, 20], [line], label="seal"))
