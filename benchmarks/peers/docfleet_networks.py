@@ -54,7 +54,7 @@ def main() -> None:
         steps = {name: clock.cpu_s - before[name] for name, clock in clocks.items()}
         return {"pages": [""] * len(request["pictures"]), "steps": steps}
 
-    serve(read, f"{layout.ref.name} and {lines.ref.name} on {settings.engines.engine}")
+    serve(read, f"{layout.ref.name} and {lines.ref.name} on {type(engine).__name__}")
 
 
 if __name__ == "__main__":
