@@ -261,7 +261,7 @@ class Flow:
         head = list(range(grid.header_rows))
         row, before = 0, None
         while row < grid.num_rows:
-            rows = list(head) if before is not None and repeat else []
+            rows: list[int] = list(head) if before is not None and repeat else []
             used = sum(heights[r] for r in rows)
             end = self._rows_that_fit(grid, heights, row, self.room - used)
             rows += range(row, end)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from random import Random
+from typing import Any
 
 import numpy as np
 import pymupdf
@@ -19,7 +20,7 @@ LABEL = 7.5
 """Size of the words in a chart, points."""
 
 
-def photo(sheet: Sheet, rng: Random, box: Box, *, red: bool = False, **facts: object) -> Element:
+def photo(sheet: Sheet, rng: Random, box: Box, *, red: bool = False, **facts: Any) -> Element:
     """A photo; `red` ones are of apples, so to speak."""
     width, height = int(box[2] - box[0]), int(box[3] - box[1])
     noise = np.random.default_rng(rng.randrange(2**31))
@@ -40,7 +41,7 @@ def photo(sheet: Sheet, rng: Random, box: Box, *, red: bool = False, **facts: ob
     return sheet.add("picture", bbox=box, **facts)
 
 
-def chart(sheet: Sheet, rng: Random, box: Box, words: Words, **facts: object) -> Element:
+def chart(sheet: Sheet, rng: Random, box: Box, words: Words, **facts: Any) -> Element:
     """Bars or a curve over two axes, with names and numbers."""
     how, x0, y1 = fonts.face("helvetica"), box[0] + 28, box[3] - 16
     lines: list[Line] = []

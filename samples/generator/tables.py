@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import msgspec
 
@@ -139,7 +140,7 @@ def may_break_before(grid: Grid, row: int) -> bool:
     return row > grid.header_rows and not any(c.row < row < c.row + c.row_span for c in grid.cells)
 
 
-def draw(sheet: Sheet, grid: Grid, x: float, top: float, width: float, rows: list[int], **facts: object) -> Element:
+def draw(sheet: Sheet, grid: Grid, x: float, top: float, width: float, rows: list[int], **facts: Any) -> Element:
     """Draw these rows of the grid, one under the other, and put the table into the truth."""
     every = heights(grid, width)
     lefts = [x]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from samples.generator.flow import Flow
@@ -18,7 +19,7 @@ class Template(NamedTuple):
     name: str
     draw: Callable[[Flow, Random], None]
     languages: tuple[str, ...] = EVERY
-    looks: dict[str, Any] = {}
+    looks: Mapping[str, Any] = MappingProxyType({})
     """Arguments of `drawn_style`."""
     furnished: bool = True
 

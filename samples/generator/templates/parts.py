@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from random import Random
-from typing import cast
 
 from samples.generator import pictures, tables
 from samples.generator.flow import Flow
@@ -11,6 +10,7 @@ from samples.generator.truth import Element, Ruling
 
 HEADS = ((0.9, 0.9, 0.9), (0.85, 0.9, 0.97), None, None)
 """Grounds of table headers."""
+RULINGS: tuple[Ruling, ...] = ("full", "full", "rows", "three", "none")
 RED_HEAD = (0.8, 0.12, 0.14)
 
 
@@ -70,7 +70,7 @@ def any_grid(
         max(6.5, style.size * rng.uniform(0.82, 0.95)),
         rows,
         cols or rng.randint(3, 5),
-        ruling=ruling or cast(Ruling, rng.choice(("full", "full", "rows", "three", "none"))),
+        ruling=ruling or rng.choice(RULINGS),
         spans=rng.random() < 0.3 if spans is None else spans,
         fill=fill,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from random import Random
-from typing import cast
 
 from samples.generator.flow import Flow
 from samples.generator.templates.parts import any_grid, paragraphs
@@ -14,11 +13,11 @@ def tables_page(flow: Flow, rng: Random) -> None:
     """A table of each ruling, some with spans, with little text between."""
     words = flow.style.words
     flow.heading(1)
-    rulings = ["full", "rows", "three", "none"]
+    rulings: list[Ruling] = ["full", "rows", "three", "none"]
     rng.shuffle(rulings)
     for ruling in rulings[: rng.randint(2, 4)]:
         paragraphs(flow, rng, 1)
-        grid = any_grid(flow, rng, rng.randint(4, 9), ruling=cast(Ruling, ruling), spans=rng.random() < 0.5)
+        grid = any_grid(flow, rng, rng.randint(4, 9), ruling=ruling, spans=rng.random() < 0.5)
         caption = words.caption(rng, "table", flow.number("table")) if rng.random() < 0.8 else None
         flow.table(grid, caption=caption, width=rng.choice((1.0, 1.0, 0.8)))
 
@@ -28,7 +27,7 @@ def ledger(flow: Flow, rng: Random) -> None:
     words = flow.style.words
     flow.heading(1)
     paragraphs(flow, rng, 1)
-    ruling = cast(Ruling, rng.choice(("full", "full", "rows", "none")))
+    ruling: Ruling = rng.choice(("full", "full", "rows", "none"))
     grid = any_grid(flow, rng, rng.randint(45, 80), cols=rng.randint(4, 6), ruling=ruling, spans=rng.random() < 0.25)
     flow.table(grid, caption=words.caption(rng, "table", flow.number("table")), repeat=rng.random() < 0.6)
     paragraphs(flow, rng, 1)
