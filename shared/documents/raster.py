@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import io
-from typing import Any
+import re
+from typing import Any, cast
 
 import pymupdf
-from PIL import Image
+from PIL import Image, ImageChops
 
 from shared.documents.frame import Frame
 from shared.documents.limits import Bounds, page_scale
@@ -27,6 +28,11 @@ _EDGE = 0.005
 """Share of the page by which the edges of page and scan may differ."""
 _SKEW = 0.02
 """Relative difference of horizontal and vertical resolution up to which pixels count as square."""
+_CHANGES = re.compile(rb"(?<![\w/])(?:W\*?|gs)(?![\w])")
+"""Operators that clip or change how things are painted."""
+_PROOF, _TILES, _DIFFERENT = 400, 24, 12
+"""Pixels of the long side of a proof, its tiles per side, and the greatest difference of a tile's grey (of 255): ways to shrink a picture
+differ by 3."""
 _TURNS = {90: Image.Transpose.ROTATE_270, 180: Image.Transpose.ROTATE_180, 270: Image.Transpose.ROTATE_90}
 
 
@@ -70,6 +76,8 @@ def _scan(page: Any, frame: Frame, marks: Marks, wanted: float, limits: Bounds) 
     if not square or scale < wanted * _COARSER or (jpeg := _plain_jpeg(page, info)) is None:
         return None
     image: Image.Image = Image.open(io.BytesIO(jpeg), formats=["JPEG"])
+    if _may_look_different(page) and not _looks_like(page, frame, jpeg):
+        return None
     oriented = image.getexif().get(0x0112, 1) != 1
     aim = min(scale if scale <= wanted * _FINER else wanted, page_scale(frame.width, frame.height, scale, limits)[0])
     if aim < scale * 0.999:
@@ -95,6 +103,23 @@ def _whole_page_image(frame: Frame, marks: Marks) -> dict[str, Any] | None:
     edges = zip(info["bbox"], (0.0, 0.0, *frame.unrotated), strict=True)
     close = all(abs(one - other) <= _EDGE * max(frame.unrotated) for one, other in edges)
     return info if upright and close and not info.get("has-mask") else None
+
+
+def _may_look_different(page: Any) -> bool:
+    """Whether the contents clip, blend or fade something, or leave painting to a form that may: many writers clip to the page itself, so
+    it has to be looked at."""
+    return _CHANGES.search(page.read_contents()) is not None or any(one[9] for one in page.get_images(full=True))
+
+
+def _looks_like(page: Any, frame: Frame, jpeg: bytes) -> bool:
+    """Whether the page, drawn small, is the picture: both as grey tiles."""
+    drawn = render(page, _PROOF / max(frame.width, frame.height)).convert("L")
+    image: Image.Image = Image.open(io.BytesIO(jpeg), formats=["JPEG"])
+    image.draft("L", drawn.size)
+    image = image.convert("L").transpose(_TURNS[frame.rotation]) if frame.rotation else image.convert("L")
+    tiles = [one.resize((_TILES, _TILES), Image.Resampling.BOX) for one in (drawn, image)]
+    _, most = ImageChops.difference(*tiles).getextrema()
+    return int(cast(Any, most)) <= _DIFFERENT
 
 
 def _plain_jpeg(page: Any, info: dict[str, Any]) -> bytes | None:

@@ -210,6 +210,17 @@ def test_a_scan_is_taken_as_it_is(bench: Bench) -> None:
     assert max(pixels(pictures.small).shape) == 800
 
 
+def test_a_scan_that_is_clipped_to_its_page_is_taken_as_it_is(bench: Bench) -> None:
+    pdf = Pdf()
+    number, jpeg = pdf.image(scan_page(850, 1100))
+    states = "/ExtGState << /G0 << /ca 1 >> >>"
+    content = "q 0 0 306 396 re W* n /G0 gs q 306 0 0 396 0 0 cm /Im0 Do Q Q"
+    pdf.page(content, "/MediaBox [0 0 306 396]", f"/XObject << /Im0 {number} 0 R >> {states}")
+    pictures = bench.open(pdf.bytes(), picture="always", dpi=200)[1]
+    assert pictures.jpeg is not None
+    assert pictures.jpeg[1].tobytes() == jpeg
+
+
 @pytest.mark.parametrize(
     ("what", "keys", "extra", "image"),
     [
@@ -221,6 +232,12 @@ def test_a_scan_is_taken_as_it_is(bench: Bench) -> None:
         ("not a jpeg", "/MediaBox [0 0 306 396]", "", {"jpeg_": False}),
         ("far too fine", "/MediaBox [0 0 306 396]", "", {"jpeg": scan_page(1700, 2200)}),
         ("turned", "/MediaBox [0 0 306 396] /Rotate 90", "", {}),
+        ("clipped", "/MediaBox [0 0 306 396]", "", {"before": "0 0 306 200 re W n"}),
+        ("blended", "/MediaBox [0 0 306 396]", "", {"before": "1 1 0 rg 0 0 306 396 re f /G1 gs"}),
+        ("faded", "/MediaBox [0 0 306 396]", "", {"before": "/G0 gs"}),
+        ("clipped and turned", "/MediaBox [0 0 306 396] /Rotate 270", "", {"before": "0 0 306 200 re W n"}),
+        ("upside down", "/MediaBox [0 0 306 396]", "", {"place": "306 0 0 -396 0 396"}),
+        ("masked by colour", "/MediaBox [0 0 306 396]", "", {"keys": "/Mask [0 30 0 30 0 30]"}),
     ],
 )
 def test_a_scan_that_is_not_just_the_page_shows_what_mupdf_shows(
@@ -231,7 +248,10 @@ def test_a_scan_that_is_not_just_the_page_shows_what_mupdf_shows(
     options = {"jpeg": False} if image.pop("jpeg_", None) is False else {}
     pdf = Pdf()
     number, jpeg = pdf.image(source or scan_page(850, 1100), image.pop("keys", ""), **options)
-    pdf.page(f"q 306 0 0 396 0 0 cm /Im0 Do Q {extra}", keys, f"/XObject << /Im0 {number} 0 R >>")
+    place = image.pop("place", "306 0 0 396 0 0")
+    states = "/ExtGState << /G0 << /ca 0.3 >> /G1 << /BM /Multiply >> >>"
+    content = f"{image.pop('before', '')} q {place} cm /Im0 Do Q {extra}"
+    pdf.page(content, keys, f"/XObject << /Im0 {number} 0 R >> {states}")
     data = pdf.bytes()
     _, pictures = bench.open(data, picture="always", dpi=200)
     assert pictures.jpeg is not None
@@ -247,6 +267,21 @@ def test_a_scan_that_is_not_just_the_page_shows_what_mupdf_shows(
     assert np.abs(small[0] - small[1]).max() < 20, what
     stored = np.asarray(Image.open(io.BytesIO(pictures.jpeg[1].tobytes())).convert("RGB"))
     assert stored.shape == shown.shape
+
+
+def test_a_scan_in_a_form_that_clips_it(bench: Bench) -> None:
+    pdf = Pdf()
+    number, jpeg = pdf.image(scan_page(850, 1100))
+    content = b"q 0 0 306 200 re W n q 306 0 0 396 0 0 cm /Im0 Do Q Q"
+    form = pdf.add(
+        f"<< /Type /XObject /Subtype /Form /BBox [0 0 306 396] /Resources << /XObject << /Im0 {number} 0 R >> >> >>",
+        content,
+    )
+    pdf.page("/Fm0 Do", "/MediaBox [0 0 306 396]", f"/XObject << /Fm0 {form} 0 R >>")
+    pictures = bench.open(pdf.bytes(), picture="always", dpi=200)[1]
+    assert pictures.jpeg is not None
+    assert pictures.jpeg[1].tobytes() != jpeg
+    assert pixels(pictures.full)[:400].min() > 200, "what is clipped away is white"
 
 
 def test_which_pages_need_a_picture(bench: Bench) -> None:
