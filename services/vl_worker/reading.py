@@ -13,8 +13,9 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from services.vl_worker.agreement import doubt_of, with_boxes
+from services.vl_worker.agreement import doubt_of
 from services.vl_worker.asking import Judged
+from services.vl_worker.cells import with_boxes
 from services.vl_worker.grammars.grounding import SCALE, Part, parse_grounding
 from services.vl_worker.grammars.html_table import parse_html_table, split_html_table
 from services.vl_worker.grammars.latex import is_formula, parse_latex
