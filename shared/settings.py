@@ -317,6 +317,11 @@ class Vl(_Group):
     probe_timeout_s: float = Field(
         30.0, gt=0, description="Seconds for the one-token request that finds out whether an endpoint is ready."
     )
+    page_cache_bytes: int = Field(
+        96 * 2**20,
+        ge=0,
+        description="Decoded page pictures that are kept for the next region of the same page; 12 MB each at A4 and 200 dpi.",
+    )
     stream: bool = Field(
         True, description="Ask for answers as a stream: a stall or a loop is noticed early, the limit adapts faster."
     )

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 import httpx
 
 from services.vl_worker.breaker import Breaker
 from services.vl_worker.limit import Limit
+from services.vl_worker.pool import Pool
 from services.vl_worker.retry import Absent, Faulty, trouble_of
 from services.vl_worker.wire import Answer, Call, said
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.settings import Vl
 from shared.telemetry import metrics
 
-CONNECT_S = 5.0
-"""Seconds to connect. A server that runs accepts at once, also when it is busy."""
 MAX_ANSWER = 16 * 2**20
 """Bytes of an answer. 8,192 tokens in single events of 250 bytes are 2 MB."""
 MAX_REFUSAL = 64 * 2**10
@@ -43,12 +42,7 @@ class Endpoint:
         self.limit = Limit(settings.start_in_flight, settings.min_in_flight, settings.max_in_flight, time.monotonic())
         self.breaker = Breaker(settings.breaker_failures, settings.breaker_pause_s)
         self._settings = settings
-        most = settings.max_in_flight + 1  # the probe
-        self._http = httpx.AsyncClient(
-            headers={"Content-Type": "application/json", "Accept-Encoding": "identity", **headers},
-            timeout=httpx.Timeout(None, connect=CONNECT_S),
-            limits=httpx.Limits(max_connections=most, max_keepalive_connections=most),
-        )
+        self._pool = Pool({"Content-Type": "application/json", "Accept-Encoding": "identity", **headers})
 
     @property
     def has_room(self) -> bool:
@@ -69,7 +63,10 @@ class Endpoint:
         """
         started = time.monotonic()
         try:
-            async with self._http.stream("POST", self.url + call.path, content=call.body) as response:
+            async with (
+                self._pool.client() as http,
+                http.stream("POST", self.url + call.path, content=call.body) as response,
+            ):
                 if response.status_code != 200:
                     await self._refused(response)
                 return await self._read(response, call, started, hopeless)
@@ -80,11 +77,12 @@ class Endpoint:
 
     async def get(self, path: str, timeout_s: float) -> httpx.Response:
         """For probes. Raises `httpx.HTTPError`."""
-        return await self._http.get(self.url + path, timeout=timeout_s)
+        async with self._pool.client() as http:
+            return await http.get(self.url + path, timeout=timeout_s)
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._http.aclose()
+        await self._pool.close()
 
     async def _refused(self, response: httpx.Response) -> None:
         body = b""
@@ -108,24 +106,33 @@ class Endpoint:
     ) -> Answer:
         reader = call.reader(response.headers.get("content-type", ""))
         first: float | None = None
-        size, looked = 0, 0
-        body = response.aiter_bytes()
-        while (data := await self._next(body, first is not None)) is not None:
-            size += len(data)
-            if size > MAX_ANSWER:
-                raise DocfleetError(ErrorCode.model_unavailable, f"the VL server's answer has over {MAX_ANSWER} bytes")
-            tokens = reader.feed(data)
-            if not tokens:
-                continue
-            now = time.monotonic()
-            if first is None:
-                first = now
-                metrics.VL_FIRST_TOKEN_SECONDS.labels(endpoint=self.name).observe(first - started)
-            self.limit.streamed(tokens, now)
-            if hopeless is not None and reader.length - looked >= LOOK_EVERY:
-                looked = reader.length
-                if hopeless(reader.text()):
-                    return Answer(text=reader.text(), finish_reason=None, stopped=True)
+        size, looked, look_at = 0, 0, 0.0
+        try:
+            # Until the first token the server may queue for as long as the deadline lets it.
+            async with asyncio.timeout(None) as stalled:
+                async for data in response.aiter_bytes():
+                    size += len(data)
+                    if size > MAX_ANSWER:
+                        break
+                    tokens = reader.feed(data)
+                    if not tokens:
+                        continue
+                    now = time.monotonic()
+                    if now >= look_at:  # not for every token: a timer costs as much as reading one
+                        look_at = now + self._settings.stall_s / 10
+                        stalled.reschedule(asyncio.get_running_loop().time() + self._settings.stall_s)
+                    if first is None:
+                        first = now
+                        metrics.VL_FIRST_TOKEN_SECONDS.labels(endpoint=self.name).observe(first - started)
+                    self.limit.streamed(tokens, now)
+                    if hopeless is not None and reader.length - looked >= LOOK_EVERY:
+                        looked = reader.length
+                        if hopeless(reader.text()):
+                            return Answer(text=reader.text(), finish_reason=None, stopped=True)
+        except TimeoutError:
+            raise Faulty(f"the stream stood still for {self._settings.stall_s:g} s") from None
+        if size > MAX_ANSWER:
+            raise DocfleetError(ErrorCode.model_unavailable, f"the VL server's answer has over {MAX_ANSWER} bytes")
         answer = reader.answer()
         tokens = answer.completion_tokens or len(answer.text) // CHARACTERS_PER_TOKEN
         if first is None:
@@ -133,11 +140,3 @@ class Endpoint:
             self.limit.answered(tokens, now - started, now)
         metrics.VL_TOKENS.labels(endpoint=self.name).inc(tokens)
         return answer
-
-    async def _next(self, body: AsyncIterator[bytes], begun: bool) -> bytes | None:
-        """The next bytes, none at the end. Until the first token the server may queue for as long as the deadline lets it."""
-        try:
-            async with asyncio.timeout(self._settings.stall_s if begun else None):
-                return await anext(body, None)
-        except TimeoutError:
-            raise Faulty(f"the stream stood still for {self._settings.stall_s:g} s") from None

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from services.vl_worker.decoded import DecodedPages
 from services.vl_worker.picture import cut, is_blank, to_jpeg
-from shared.children.block import Block
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import PageLayout
 from shared.documents.opener import Documents
@@ -18,16 +18,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-AT_ONCE = 2
-"""Decoded pages held at once: 12 MB each at A4 and 200 dpi, and decoding is CPU work of one child."""
-
 
 class PagePictures:
-    """Cuts out of stored pictures; a decoded page is held only while it is cut."""
+    """Cuts regions out of stored pictures."""
 
-    def __init__(self, store: ObjectStore, bucket: str, documents: Documents) -> None:
-        self._store, self._bucket, self._documents = store, bucket, documents
-        self._decoding = asyncio.Semaphore(AT_ONCE)
+    def __init__(self, store: ObjectStore, bucket: str, documents: Documents, cache_bytes: int) -> None:
+        self._pages = DecodedPages(store, bucket, documents, cache_bytes)
 
     async def jpeg(self, layout: PageLayout, bbox: Sequence[float] | None, bounds: Bounds) -> bytes | None:
         """The part `bbox` (page units, none is the whole page) within the bounds; none when it is blank.
@@ -36,15 +32,14 @@ class PagePictures:
         """
         if layout.picture_key is None:
             raise DocfleetError(ErrorCode.internal, "the layout has no picture to read from", page_no=layout.page_no)
-        stored = await self._store.get(self._bucket, layout.picture_key)
+        page = await self._pages.page(layout.picture_key)
         box = list(bbox) if bbox is not None else [0.0, 0.0, layout.width, layout.height]
-        async with self._decoding:
-            with Block.of(stored) as jpeg:
-                width, height, pixels = await self._documents.decode(jpeg)
-            with pixels:
-                page = pixels.array((height, width, 3))
-                part = cut(page, box, width / layout.width, height / layout.height).copy()
+        part = cut(page, box, page.shape[1] / layout.width, page.shape[0] / layout.height)
         return await asyncio.to_thread(_shown, part, bounds)
+
+    def close(self) -> None:
+        """Forget all pages."""
+        self._pages.close()
 
 
 def _shown(part: NDArray[np.uint8], bounds: Bounds) -> bytes | None:

@@ -56,7 +56,7 @@ class VlWorker:
         self._store = open_store(settings)
         self._bucket = settings.objects.bucket
         self._documents = Documents(settings.limits)
-        self._pictures = PagePictures(self._store, self._bucket, self._documents)
+        self._pictures = PagePictures(self._store, self._bucket, self._documents, settings.vl.page_cache_bytes)
 
     def decode(self, value: bytes, key: bytes | None) -> VlTask:
         return decode(value, VlTask)
@@ -70,6 +70,7 @@ class VlWorker:
 
     async def stop(self) -> None:
         await self._client.close()
+        self._pictures.close()
         await self._documents.close()
         await self._store.close()
 

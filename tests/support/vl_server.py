@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import random
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Self
@@ -263,13 +264,28 @@ def _error(status: int, message: str, headers: dict[str, str] | None = None) -> 
     return web.Response(status=status, text=body, headers=headers or {}, content_type="application/json")
 
 
+def tables(tokens: str) -> Script:
+    """Small tables, all different, of `FROM-TO` tokens of four characters."""
+    least, _, most = tokens.partition("-")
+    chance = random.Random(0)
+
+    def script(body: dict[str, Any], number: int) -> Act:
+        count = chance.randint(int(least), int(most or least))
+        cells = "".join(f"<td>{number % 1000}.{cell}</td>" for cell in range(max(1, count * 4 // 14)))
+        return Act(text=f"<table><tr>{cells}</tr></table>", tokens=count)
+
+    return script
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument(
         "--text", default="<table><tr><td>1</td><td>2</td></tr></table>", help="what is answered to everything"
     )
-    parser.add_argument("--tokens", type=int, default=None, help="length of an answer for the time model")
+    parser.add_argument(
+        "--tokens", default=None, help="answer tables of so many tokens, FROM-TO evenly, in place of the text"
+    )
     parser.add_argument(
         "--speed", type=float, default=None, help="turns the time model on; 1.0 is the calibrated server"
     )
@@ -282,7 +298,7 @@ def main() -> None:
 
     async def serve() -> None:
         server = VlServerSimulator(
-            [Act(text=args.text, tokens=args.tokens)],
+            tables(args.tokens) if args.tokens else [args.text],
             busy_limit=args.busy,
             model=args.model,
             key=args.key,
