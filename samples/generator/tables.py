@@ -165,6 +165,8 @@ def draw(sheet: Sheet, grid: Grid, x: float, top: float, width: float, rows: lis
             boxes.append(box)
     lines = [line for cell in cells for line in cell.lines]
     outer = _draw_rules(sheet, grid, boxes, lefts, tops, head)
+    if outer is None and grid.fill is not None and head:
+        outer = [lefts[0], top, lefts[-1], tops[head]]
     bbox = outer if grid.ruling == "full" else hull([*([outer] if outer else []), *(line.bbox for line in lines)])
     return sheet.add(
         "table",

@@ -70,7 +70,7 @@ def any_grid(
         max(6.5, style.size * rng.uniform(0.82, 0.95)),
         rows,
         cols or rng.randint(3, 5),
-        ruling=ruling or rng.choice(RULINGS),
+        ruling=rng.choice(RULINGS) if ruling is None else ruling,
         spans=rng.random() < 0.3 if spans is None else spans,
         fill=fill,
     )
