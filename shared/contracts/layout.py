@@ -29,10 +29,18 @@ from shared.contracts.options import Options
 from shared.contracts.records import ObjectRef, SourceInfo, Status, TaskRef, Totals
 
 Hidden = Literal[
-    "render_mode", "transparent", "background_colour", "covered", "tiny", "outside", "ocr_layer", "hidden_field"
+    "render_mode",
+    "transparent",
+    "background_colour",
+    "covered",
+    "clipped",
+    "tiny",
+    "outside",
+    "ocr_layer",
+    "hidden_field",
 ]
 """Why text cannot be seen: it is painted with text rendering mode 3 (`render_mode`), with an opacity below a twentieth, in the colour
-of what lies under it, under something opaque, smaller than a point, or off the page; it is the text layer of a scan that was read anew
+of what lies under it, under something opaque, clipped away, smaller than a point, or off the page; it is the text layer of a scan that was read anew
 (`ocr_layer`), or the value of a form field that is not shown (`hidden_field`)."""
 
 

@@ -6,7 +6,7 @@ anybody who only reads the drawing commands, and text that is lost weighs more t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,15 @@ _SAME_COLOUR = 0.05
 """Greatest difference of a channel (0..1) between text and ground that no eye tells apart."""
 _UNIFORM = 16
 """Greatest range of grey values (0..255) of an area in which nothing can be read."""
+_LIKE, _INKED = 40, 0.04
+"""Grey levels by which ink may differ from its colour when it is drawn small, and the share of a text's box that its ink covers at least."""
 _PIXELS = 4_000_000
+_LIGHT = 0xD0 / 255
+"""A text colour whose channels are all above this might not show on white."""
+_ALIKE = 0.08
+"""As `_SAME_COLOUR`, with room for a colour of print that was converted in two ways."""
+_PAIRS = 2_000_000
+"""Boxes times pieces of text that are compared at once; a page with more is followed character by character."""
 
 Place = tuple[int, int, int]
 """Where a character stands (origin in half points) and which it is."""
@@ -34,15 +42,15 @@ def place(character: int, origin: Sequence[float]) -> Place:
 class Hiding:
     """Answers for one page (rotation 0) whether a character at a place is hidden. Costs nothing where nothing can hide."""
 
-    def __init__(self, page: Any, marks: Marks, light_text: bool) -> None:
-        """`light_text`: some text of the page is so light that it might not show on white."""
+    def __init__(self, page: Any, marks: Marks, colours: Iterable[int]) -> None:
+        """`colours`: those of the page's text, as 0xRRGGBB."""
         self._page = page
         self._marks = marks
         self._grey: NDArray[np.uint8] | None = None
         self._scale = 1.0
         self._hidden: dict[Place, Hidden] = {}
         self._seen: set[Place] = set()
-        if not light_text and not len(marks.rects):
+        if not _might_hide(marks, colours):
             return
         self._last_cover = int(marks.sequence[marks.solid].max(initial=-1))
         grounds = marks.colours[~np.isnan(marks.colours).any(axis=1)]
@@ -60,9 +68,8 @@ class Hiding:
         """Whether no character at all is hidden."""
         return not self._hidden
 
-    def why(self, character: int, origin: Sequence[float]) -> Hidden | None:
-        """Why the character is hidden; none where it is seen, also if it is painted twice and seen once."""
-        key = place(character, origin)
+    def why(self, key: Place) -> Hidden | None:
+        """Why the character at a place is hidden; none where it is seen, also if it is painted twice and seen once."""
         return None if key in self._seen else self._hidden.get(key)
 
     def _judge(self, span: dict[str, Any]) -> Hidden | None:
@@ -102,14 +109,23 @@ class Hiding:
             r = self._marks.rects
             holds = (r[:, 0] <= box[0]) & (r[:, 2] >= box[2]) & (r[:, 1] <= box[1]) & (r[:, 3] >= box[3])
             if bool((holds & later & self._marks.solid & self._marks.is_image).any()):
-                # What an image shows is anything but uniform; it is opaque, and that is all that can be known.
-                return True
+                # What an image shows is anything but uniform; it is opaque, and that is all that can be known. Where something is
+                # clipped, only a part of it may be painted: ink in the text's colour is then taken for the text.
+                return not self._marks.clips or not self._has_ink_of(span, box)
+        area = self._area(box)
+        return area.size == 0 or int(area.max()) - int(area.min()) <= _UNIFORM
+
+    def _has_ink_of(self, span: dict[str, Any], box: Sequence[float]) -> bool:
+        area = self._area(box)
+        colour = float(_rgb(span["color"]) @ np.array([0.299, 0.587, 0.114])) * 255
+        return area.size > 0 and float((np.abs(area - colour) <= _LIKE).mean()) >= _INKED
+
+    def _area(self, box: Sequence[float]) -> NDArray[np.uint8]:
         grey = self._pixels()
         s = self._scale
         y0, y1 = max(int(box[1] * s), 0), int(np.ceil(box[3] * s))
         x0, x1 = max(int(box[0] * s), 0), int(np.ceil(box[2] * s))
-        area = grey[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)]
-        return area.size == 0 or int(area.max()) - int(area.min()) <= _UNIFORM
+        return grey[y0 : max(y1, y0 + 1), x0 : max(x1, x0 + 1)]
 
     def _pixels(self) -> NDArray[np.uint8]:
         if self._grey is None:
@@ -122,6 +138,30 @@ class Hiding:
                 np.frombuffer(drawn.samples, dtype=np.uint8).reshape(drawn.h, drawn.stride)[:, : drawn.w].copy()
             )
         return self._grey
+
+
+def _might_hide(marks: Marks, colours: Iterable[int]) -> bool:
+    """Whether any text is nearly white, stands on a ground of nearly its colour, or lies under something opaque painted later.
+
+    Answered from boxes alone, because following the text character by character costs as much as all the rest of a page.
+    """
+    used = (
+        np.array([(c >> 16 & 255, c >> 8 & 255, c & 255) for c in set(colours)], dtype=np.float64).reshape(-1, 3) / 255
+    )
+    if bool((used.min(axis=1, initial=1.0) > _LIGHT).any()):
+        return True
+    if not len(marks.rects) or not len(marks.text_rects):
+        return False
+    if len(marks.rects) * len(marks.text_rects) > _PAIRS:
+        return True
+    same = np.zeros(len(marks.rects), dtype=bool)
+    for colour in used:
+        same |= np.abs(marks.colours - colour).max(axis=1) <= _ALIKE
+    earlier = marks.sequence[:, None] < marks.text_sequence[None, :]
+    suspects = np.where(earlier, same[:, None], marks.solid[:, None])
+    r, t = marks.rects[:, None, :], marks.text_rects[None, :, :]
+    touch = (r[..., 0] < t[..., 2]) & (r[..., 2] > t[..., 0]) & (r[..., 1] < t[..., 3]) & (r[..., 3] > t[..., 1])
+    return bool((suspects & touch).any())
 
 
 def _ink(box: Sequence[float]) -> tuple[float, float, float, float]:

@@ -19,6 +19,7 @@ from shared.documents.rules import MAX_RULES, THIN, filled_boxes_of, is_solid_bo
 
 _MIN_IMAGE = 8.0
 """Points: smaller pictures are bullets, icons or glyphs."""
+_TEXT = ("fill-text", "stroke-text")
 _GRID = 128
 """Cells per side of the grid that coverage is counted on."""
 
@@ -46,10 +47,16 @@ class Marks:
         self.infos: list[dict[str, Any]] = page.get_image_info() if "fill-image" in painted else []
         """PyMuPDF's facts about the images (size, transform, colour space, mask)."""
         self.ends_with_image = bool(painted) and painted[-1] == "fill-image"
-        drawings: list[dict[str, Any]] = [] if self.many else _clipped_drawings(page)
+        self.clips = self.many
+        """Whether anything is clipped."""
+        drawings: list[dict[str, Any]] = [] if self.many else self._clipped_drawings(page)
         self._drawings = drawings
         opaque_images = [info["bbox"] for info in self.infos if not info.get("has-mask")]
         by_sequence = {one["seqno"]: one for one in drawings}
+        texts = [(sequence, rect) for sequence, (kind, rect) in enumerate(log) if kind in _TEXT and _is_finite(rect)]
+        self.text_sequence: NDArray[np.int64] = np.array([sequence for sequence, _ in texts], dtype=np.int64)
+        """When each piece of text is painted, and where (`text_rects`, as `rects`): a box may hold many lines."""
+        self.text_rects: NDArray[np.float64] = np.array([rect for _, rect in texts], dtype=np.float64).reshape(-1, 4)
         rows: list[tuple[int, Sequence[float], Sequence[float] | None, bool, bool]] = []
         self.images: list[Sequence[float]] = []
         for sequence, (kind, rect) in enumerate(log):
@@ -72,6 +79,24 @@ class Marks:
         ).reshape(-1, 3)
         self.solid: NDArray[np.bool_] = np.array([row[3] for row in rows], dtype=bool)
         self.is_image: NDArray[np.bool_] = np.array([row[4] for row in rows], dtype=bool)
+
+    def _clipped_drawings(self, page: Any) -> list[dict[str, Any]]:
+        """PyMuPDF's drawings in painting order, each that is clipped with the box it is clipped to as `clip`."""
+        drawings: list[dict[str, Any]] = []
+        clips: list[Sequence[float]] = []
+        for one in page.get_cdrawings(extended=True):
+            level = one.get("level", 0)
+            del clips[level:]
+            if one["type"] == "clip":
+                self.clips = True
+                outer = clips[-1] if clips else None
+                inner = one.get("scissor") or one["rect"]
+                clips.append(_common(inner, outer) if outer else inner)
+            elif "items" in one and _is_finite(one["rect"]):
+                if clips:
+                    one["clip"] = clips[-1]
+                drawings.append(one)
+        return drawings
 
     @property
     def image_coverage(self) -> float:
@@ -97,24 +122,6 @@ class Marks:
     def filled_boxes(self, frame: Frame) -> list[FilledBox]:
         """Displayed filled boxes; see `filled_boxes_of`."""
         return filled_boxes_of(self._drawings, frame)
-
-
-def _clipped_drawings(page: Any) -> list[dict[str, Any]]:
-    """PyMuPDF's drawings in painting order, each that is clipped with the box it is clipped to as `clip`."""
-    drawings: list[dict[str, Any]] = []
-    clips: list[Sequence[float]] = []
-    for one in page.get_cdrawings(extended=True):
-        level = one.get("level", 0)
-        del clips[level:]
-        if one["type"] == "clip":
-            outer = clips[-1] if clips else None
-            inner = one.get("scissor") or one["rect"]
-            clips.append(_common(inner, outer) if outer else inner)
-        elif "items" in one and _is_finite(one["rect"]):
-            if clips:
-                one["clip"] = clips[-1]
-            drawings.append(one)
-    return drawings
 
 
 def _common(one: Sequence[float], other: Sequence[float]) -> Sequence[float]:

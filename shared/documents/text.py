@@ -14,7 +14,7 @@ from pymupdf import mupdf
 from shared.contracts.document import rounded
 from shared.contracts.layout import Hidden
 from shared.documents.frame import Frame
-from shared.documents.hiding import Hiding
+from shared.documents.hiding import Hiding, Place, place
 from shared.documents.limits import Bounds, check_characters
 from shared.documents.marks import Marks
 from shared.documents.page import NativeLine, Origin
@@ -27,8 +27,6 @@ _MIN_ALPHA = 13
 """Of 255: fainter text is not seen."""
 _MIN_SIZE = 1.0
 """Points as displayed: smaller text is not read by anybody."""
-_LIGHT = 0xD0
-"""A text colour whose channels are all above this might not show on white."""
 _BAD_SHARE = 0.2
 """Share of a line's characters without meaning from which the line is not to be trusted; a single odd bullet is no reason."""
 
@@ -47,11 +45,11 @@ def native_lines(page: Any, frame: Frame, marks: Marks, limits: Bounds, page_no:
         if block["type"] == 0
         for line in block["lines"]
     ]
-    light = any(_is_light(span["color"]) for _, line in lines for span in line["spans"])
-    hiding = Hiding(page, marks, light)
+    clipped = _clipped_away(page, texts[0][1]) if marks.clips else frozenset()
+    hiding = Hiding(page, marks, {span["color"] for _, line in lines for span in line["spans"]})
     found: list[NativeLine] = []
     for origin, line in lines:
-        spans = [(span, _why_hidden(span, frame, hiding)) for span in line["spans"] if span["chars"]]
+        spans = [(span, _why_hidden(span, frame, hiding, clipped)) for span in line["spans"] if span["chars"]]
         for reason, part in groupby(spans, key=lambda pair: pair[1]):
             if (made := _line([span for span, _ in part], line, reason, frame, origin)) is not None:
                 found.append(made)
@@ -66,16 +64,32 @@ def _layers(page: Any) -> Iterator[tuple[Origin, Callable[..., None]]]:
         yield "widget", mupdf.fz_run_page_widgets
 
 
-def _structured_text(page: Any, run: Callable[..., None]) -> Any:
+def _clipped_away(page: Any, text: Any) -> frozenset[Place]:
+    """Where characters stand that a clip leaves nothing of. MuPDF leaves them out when asked to, which costs a millisecond or two."""
+    shown = _structured_text(page, mupdf.fz_run_page_contents, _FLAGS | mupdf.FZ_STEXT_CLIP)
+    if len(shown.extractText()) == len(text.extractText()):
+        return frozenset()
+    return frozenset(_places(text)) - frozenset(_places(shown))
+
+
+def _places(text: Any) -> Iterator[Place]:
+    for block in text.extractRAWDICT()["blocks"]:
+        for line in block.get("lines", ()):
+            for span in line["spans"]:
+                for char in span["chars"]:
+                    yield place(ord(char["c"]), char["origin"])
+
+
+def _structured_text(page: Any, run: Callable[..., None], flags: int = _FLAGS) -> Any:
     # An infinite box keeps text that lies off the page; PyMuPDF's own way would drop it.
     text = mupdf.FzStextPage(mupdf.FzRect(mupdf.FzRect.Fixed_INFINITE))
-    device = mupdf.fz_new_stext_device(text, mupdf.FzStextOptions(_FLAGS))
+    device = mupdf.fz_new_stext_device(text, mupdf.FzStextOptions(flags))
     run(pymupdf._as_fz_page(page), device, mupdf.FzMatrix(), mupdf.FzCookie())
     mupdf.fz_close_device(device)
     return pymupdf.TextPage(text)
 
 
-def _why_hidden(span: dict[str, Any], frame: Frame, hiding: Hiding) -> Hidden | None:
+def _why_hidden(span: dict[str, Any], frame: Frame, hiding: Hiding, clipped: frozenset[Place]) -> Hidden | None:
     if not span["char_flags"] & _PAINTED:
         return "render_mode"
     if span["alpha"] < _MIN_ALPHA:
@@ -85,10 +99,12 @@ def _why_hidden(span: dict[str, Any], frame: Frame, hiding: Hiding) -> Hidden | 
     x0, y0, x1, y1 = span["bbox"]
     if not (0 <= x0 + x1 <= 2 * frame.unrotated[0] and 0 <= y0 + y1 <= 2 * frame.unrotated[1]):
         return "outside"
-    if hiding.nothing:
+    if hiding.nothing and not clipped:
         return None
-    inked = next((char for char in span["chars"] if not char["c"].isspace()), None)
-    return hiding.why(ord(inked["c"]), inked["origin"]) if inked else None
+    places = [place(ord(char["c"]), char["origin"]) for char in span["chars"] if not char["c"].isspace()]
+    if not places:
+        return None
+    return "clipped" if clipped.issuperset(places) else hiding.why(places[0])
 
 
 def _line(
@@ -155,10 +171,6 @@ def _most_common(inked: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> dict
 def _union(boxes: Iterator[Sequence[float]]) -> tuple[float, float, float, float]:
     columns = list(zip(*boxes, strict=True))
     return min(columns[0]), min(columns[1]), max(columns[2]), max(columns[3])
-
-
-def _is_light(colour: int) -> bool:
-    return min(colour >> 16 & 255, colour >> 8 & 255, colour & 255) > _LIGHT
 
 
 def _is_blank(character: str) -> bool:

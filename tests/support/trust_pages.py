@@ -15,7 +15,7 @@ import pymupdf
 from PIL import Image
 
 from tests.support import broken_fonts
-from tests.support.pdfs import Pdf
+from tests.support.pdfs import Pdf, text_at
 
 WIDTH, HEIGHT = 595.0, 842.0
 LEFT, TOP, PITCH, SIZE = 72.0, 120.0, 26.0, 12.0
@@ -548,6 +548,14 @@ def tiny() -> bytes:
 @case("wholly transparent", hidden("transparent"))
 def transparent() -> bytes:
     return with_secret(fill_opacity=0.0, stroke_opacity=0.0).bytes()
+
+
+@case("clipped away", hidden("clipped"))
+def clipped() -> bytes:
+    pdf = Pdf()
+    body = "".join(text_at(line.x, HEIGHT - line.y, line.text) for line in BODY)
+    pdf.page(f"{body} q 400 20 50 50 re W n {text_at(LEFT, 400, SECRET)} Q", f"/MediaBox [0 0 {WIDTH} {HEIGHT}]")
+    return pdf.bytes()
 
 
 @case("outside the crop", hidden("outside"))

@@ -144,6 +144,7 @@ def test_text_that_cannot_be_seen_is_kept_apart_with_its_reason(bench: Bench) ->
         + "0 0 0.5 rg 60 500 200 25 re f\n"
         + text_at(72, 507, "white on blue", before="1 1 1 rg")
         + text_at(72, 475, "highlighted")
+        + f"q 300 300 50 50 re W n {text_at(72, 440, 'clipped away')}{text_at(310, 310, 'cut short by a clip')} Q\n"
         + "/G1 gs 1 1 0 rg 60 465 200 25 re f\n"
     )
     resources = "/ExtGState << /G0 << /ca 0.01 >> /G1 << /BM /Multiply >> >>"
@@ -159,8 +160,20 @@ def test_text_that_cannot_be_seen_is_kept_apart_with_its_reason(bench: Bench) ->
         "beside the page": "outside",
         "white on blue": None,
         "highlighted": None,
+        "clipped away": "clipped",
+        "cut short by a clip": None,
     }
     assert all(line.visible == (line.hidden is None) for line in page.lines)
+
+
+def test_text_beside_the_part_that_a_clip_leaves_of_a_picture_is_seen(bench: Bench) -> None:
+    pdf = Pdf()
+    number, _ = pdf.image(Image.new("RGB", (50, 50), (180, 200, 220)))
+    content = text_at(60, 620, "beside the cut picture") + text_at(420, 620, "under it")
+    content += "q 400 600 150 50 re W n q 500 0 0 50 50 600 cm /Im0 Do Q Q"
+    pdf.page(content, resources=f"/XObject << /Im0 {number} 0 R >>")
+    page, _ = bench.open(pdf.bytes())
+    assert {line.text: line.hidden for line in page.lines} == {"beside the cut picture": None, "under it": "covered"}
 
 
 def test_text_on_what_is_not_a_box_is_never_called_hidden(bench: Bench) -> None:
