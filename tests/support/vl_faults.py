@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -19,6 +20,8 @@ class Act:
     text: str = ""
     status: int = 200
     delay_s: float = 0.0
+    gate: asyncio.Event | None = None
+    """Waited for before the answer."""
     finish_reason: str | None = "stop"
     headers: dict[str, str] = field(default_factory=dict)
     fault: Fault | None = None

@@ -151,6 +151,8 @@ class VlServerSimulator:
             )
             act = act_of(entry)
         await asyncio.sleep(act.delay_s)
+        if act.gate is not None:
+            await act.gate.wait()
         if act.status != 200:
             return _error(act.status, act.error or "as told", act.headers)
         answer = _Answer(request, act, self.batch)
