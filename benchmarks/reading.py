@@ -67,12 +67,13 @@ def main() -> int:
     parser.add_argument(
         "--pages", type=Path, default=bench.FOLDER, metavar="DIR", help="folder of documents with truth"
     )
+    parser.add_argument("--pattern", default="*_scan.pdf", metavar="GLOB", help="which documents of it")
     parser.add_argument("--only", nargs="+", choices=SYSTEMS, default=SYSTEMS, metavar="NAME")
     parser.add_argument("--out", type=Path, help="file of the raw result")
     args = parser.parse_args()
-    documents = bench.documents(args.pages) if args.pages.is_dir() else []
+    documents = bench.documents(args.pages, args.pattern) if args.pages.is_dir() else []
     if not documents:
-        print(f"skipped: no *_scan.pdf with a truth in {args.pages} (--pages names another folder)")
+        print(f"skipped: no {args.pattern} with a truth in {args.pages} (--pages names another folder)")
         return 0
     if args.quick:
         documents = [min(documents, key=lambda one: one.pages)]
