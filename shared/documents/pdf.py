@@ -169,16 +169,17 @@ class PdfFile:
         return opened, marks
 
     def _guessed_fonts(self, page: Any) -> list[str]:
-        """Names of embedded TrueType fonts without ToUnicode and encoding: what their codes mean, only their shapes say."""
+        """Names of embedded fonts without ToUnicode whose codes mean nothing by themselves: TrueType without an encoding, and Type 3, whose
+        names of glyphs are anybody's. Only their shapes say what they are."""
         names = set()
         for xref, kind, subtype, name, _, encoding, *_ in page.get_fonts(full=True):
-            if subtype != "TrueType" or kind == "n/a" or encoding:
+            if subtype != "Type3" and (subtype != "TrueType" or kind == "n/a" or encoding):
                 continue
             if xref not in self._guessed:
-                has = [self._document.xref_get_key(xref, key)[0] != "null" for key in ("ToUnicode", "Encoding")]
-                self._guessed[xref] = not any(has)
+                keys = ("ToUnicode",) if subtype == "Type3" else ("ToUnicode", "Encoding")
+                self._guessed[xref] = all(self._document.xref_get_key(xref, key)[0] == "null" for key in keys)
             if self._guessed[xref]:
-                names.add(storable(name))
+                names.add(f"Type3 ({xref} 0 R)" if subtype == "Type3" else storable(name))  # as MuPDF calls it
         return sorted(names)
 
     def _outline(self) -> list[OutlineEntry]:

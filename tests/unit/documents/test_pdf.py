@@ -203,6 +203,23 @@ def test_a_font_without_unicode_is_said(bench: Bench) -> None:
     assert pictures.full is not None, "what the text does not say must be read from the picture"
 
 
+def test_fonts_whose_characters_are_guessed_are_named(bench: Bench) -> None:
+    def type3(keys: str) -> bytes:
+        pdf = Pdf()
+        shape = pdf.add("<< >>", b"600 0 0 0 500 700 d1 0 0 500 700 re f")
+        number = pdf.add(
+            "<< /Type /Font /Subtype /Type3 /FontBBox [0 0 600 700] /FontMatrix [0.001 0 0 0.001 0 0] /FirstChar 65 /LastChar 65"
+            f" /CharProcs << /g1 {shape} 0 R >> /Encoding << /Type /Encoding /Differences [65 /g1] >> /Widths [600] {keys} >>"
+        )
+        pdf.page("BT /F9 20 Tf 72 700 Td (AAA) Tj ET", resources=f"/Font << /F9 {number} 0 R >>")
+        return pdf.bytes()
+
+    page, _ = bench.open(type3(""))
+    assert page.guessed_fonts == [page.lines[0].font]
+    assert bench.open(type3("/ToUnicode 1 0 R"))[0].guessed_fonts == []
+    assert bench.open(one_page(text_at(72, 700, "Helvetica")))[0].guessed_fonts == []
+
+
 def scan(
     keys: str = "/MediaBox [0 0 306 396]", extra: str = "", jpeg: Image.Image | None = None, **image: Any
 ) -> tuple[bytes, bytes]:
