@@ -59,6 +59,13 @@ class Draft(msgspec.Struct, kw_only=True):
     reason: str | None = None
 
 
+class Widget(msgspec.Struct, frozen=True):
+    """A field of an interactive form; `checked` is none where it holds text."""
+
+    bbox: Box
+    checked: bool | None = None
+
+
 class Drawn(msgspec.Struct, frozen=True, kw_only=True):
     """What is on a page beside text and the network's boxes; boxes in page units."""
 
@@ -70,5 +77,4 @@ class Drawn(msgspec.Struct, frozen=True, kw_only=True):
     """Rules and coloured boxes of the page: tables without a grid are told by them."""
     figures: Sequence[Box] = ()
     """Pictures and drawings of the page that the network need not have seen."""
-    fields: Sequence[Draft] = ()
-    """Check boxes and fields of a form, with their text."""
+    widgets: Sequence[Widget] = ()

@@ -16,6 +16,8 @@ AROUND = 41
 """Pixels across the neighbourhood whose mean is the ground: two lines of text."""
 CONTRAST = 40
 """Grey levels, of 255, by which ink differs from it: above noise of scanners and JPEG, below pencil."""
+DARK = 100
+"""Grey level of the ground below which ink may be lighter than it. Paper beside a dark picture has a mean above it, half being paper."""
 RULE, THIN = 24, 4
 """Pixels: a run of ink this long and thinner than that is a ruling line, which nobody reads."""
 EDGE = 0.02
@@ -28,8 +30,9 @@ def ink_map(glance: NDArray[np.uint8]) -> NDArray[np.uint8]:
     Cells that are cut off at the far edges are left out.
     """
     darkest = cv2.min(cv2.min(*cv2.split(glance)[:2]), cv2.split(glance)[2])
-    apart = cv2.absdiff(darkest, cv2.blur(darkest, (AROUND, AROUND), borderType=cv2.BORDER_REPLICATE))
-    inked = (apart > CONTRAST).astype(np.uint8)
+    around = cv2.blur(darkest, (AROUND, AROUND), borderType=cv2.BORDER_REPLICATE)
+    on_dark = (cv2.subtract(darkest, around) > CONTRAST) & (around < DARK)
+    inked = ((cv2.subtract(around, darkest) > CONTRAST) | on_dark).astype(np.uint8)
     inked = cv2.subtract(inked, cv2.max(_rules(inked, (1, RULE), (THIN, RULE)), _rules(inked, (RULE, 1), (RULE, THIN))))
     rows, columns = inked.shape[0] // CELL, inked.shape[1] // CELL
     cells = inked[: rows * CELL, : columns * CELL].reshape(rows, CELL, columns, CELL)

@@ -38,6 +38,8 @@ _CAPTION = re.compile(
     r"\s*(?:(?:fig(?:ure|\.)?|table|tab\.|chart|plate|scheme|abb(?:ildung|\.)|tabelle)\s*[\dIVXA-Z]{1,4}(?:[.-]\d+)*\b|[图表圖][\s]*[\d一二三四五六七八九十]+(?:[-.．]\d+)*)",
     re.I,
 )
+_PAIR = re.compile(r"\s*[^:：,，.。;；]{1,24}[:：](?!//)")
+"""How a name with its value begins."""
 _NUMBER = re.compile(
     r"[-–—\s/|.·~()（）\[\]]*(?:(?:page|seite|p\.|pg\.?|第|共|页|頁|of|von|\d+|[ivxlc]{1,6}\b)[-–—\s/|,，.·~()（）\[\]]*)+",
     re.I,
@@ -120,7 +122,7 @@ def _label(draft: Draft, style: Style, margins: _Margins, drafts: Sequence[Draft
         if native and _NUMBER.fullmatch(text) and any(c.isdigit() for c in text) and len(draft.lines) == 1:
             return "page_number"
         return "page_header" if edge == "top" else "page_footer"
-    if label == "section_header" and native and _is_plain(draft, style):
+    if label == "section_header" and native and (_is_plain(draft, style) or _is_form(draft)):
         return "text"
     if native and label in ("text", "reference", "list_item", "footnote"):
         return _text_kind(draft, style, margins, drafts)
@@ -159,6 +161,11 @@ def _is_plain(draft: Draft, style: Style) -> bool:
     text = " ".join(line.text or "" for line in draft.lines)
     wide = len(text) + sum(character > "\u2e80" for character in text)
     return not structure.is_numbered(text) and not text.isupper() and (wide > 30 or len(draft.lines) >= 3)
+
+
+def _is_form(draft: Draft) -> bool:
+    """Whether lines are names with their values, of which the network now and then makes a heading."""
+    return len(draft.lines) >= 2 and all(_PAIR.match(line.text or "") for line in draft.lines)
 
 
 def begins_caption(text: str) -> bool:

@@ -14,7 +14,7 @@ import msgspec
 from services.layout_worker import drawing, leftover, match, regions, route, ruled, trust
 from services.layout_worker.boxes import Box, area, clipped, common
 from services.layout_worker.clean import clean
-from services.layout_worker.drafts import HOLDS_TEXT, Draft, Drawn, Piece
+from services.layout_worker.drafts import HOLDS_TEXT, Draft, Drawn, Piece, Widget
 from services.layout_worker.fonts import Verdicts
 from services.layout_worker.found import FoundBox, FoundLine, Look, Strokes
 from services.layout_worker.leftover import Ink
@@ -74,6 +74,7 @@ def plan(
         rules=page.rules,
         filled=page.filled_boxes,
         figures=drawing.of_page(page, ink),
+        widgets=[Widget(one.bbox, one.checked) for one in page.annotations if one.kind == "widget" and one.shown],
     )
     drafts = regions.build(
         boxes,

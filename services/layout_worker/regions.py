@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from services.layout_worker import cells, columns, doubts, gutters, kinds, ruled, striped, structure
+from services.layout_worker import cells, columns, doubts, forms, gutters, kinds, ruled, striped, structure
 from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, share_inside
 from services.layout_worker.drafts import HOLDS_TEXT, Draft, Drawn, Piece
 from services.layout_worker.found import FoundBox
@@ -28,6 +28,8 @@ OWN = 0.5
 """Share of a line's area in a box from which the line belongs to it."""
 SAME_SEAL = 0.3
 """Intersection over union from which a box of the network is a stamp that was found by its colour."""
+FORM = 2
+"""Fields in a picture or a table of the network from which that is a form."""
 ON_OTHERS = 0.3
 """Share of a table by its rows that another table may cover."""
 ON_TABLE = 0.6
@@ -55,9 +57,13 @@ def build(
     """
     lines = [piece.line for piece in pieces]
     style = style_of(lines)
-    tables = _tables(drawn, lines, width, height)
-    drafts = [*(_draft_of_seal(bbox) for bbox in drawn.seals), *tables]
-    drafts += [_draft_of_box(box) for box in boxes if _is_news(box, drawn, tables, lines)]
+    gridded = [_draft_of_table(drawing) for drawing in drawn.ruled if ruled.holds(drawing, lines, width, height)]
+    fields = forms.fields(drawn, lines, [table.bbox for table in gridded], width)
+    pieces = [piece for piece in pieces if not any(piece.line is line for field in fields for line in field.lines)]
+    lines = [piece.line for piece in pieces]
+    tables = [*gridded, *_tables(drawn, lines, [table.bbox for table in gridded], fields)]
+    drafts = [*fields, *(_draft_of_seal(bbox) for bbox in drawn.seals), *tables]
+    drafts += [_draft_of_box(box) for box in boxes if _is_news(box, drawn, tables, fields, lines)]
     drafts += [_draft_of_figure(bbox) for bbox in drawn.figures if not _is_known_figure(bbox, drafts)]
     left: list[TextLine] = []
     for piece in pieces:
@@ -72,7 +78,7 @@ def build(
     drafts = [d for d in drafts if d.lines or d.label not in HOLDS_TEXT or not (detected or _seen_twice(d, pieces))]
     drafts += structure.drafts(left, style, [d.bbox for d in drafts])
     drafts = kinds.settled(drafts, style, width, height)
-    drafts = _bounded([*drafts, *drawn.fields], max_regions)
+    drafts = _bounded(drafts, max_regions)
     for draft in drafts:
         draft.bbox = clipped(draft.bbox, width, height)
         if (
@@ -82,11 +88,12 @@ def build(
     return sorted(drafts, key=lambda d: (d.bbox[1], d.bbox[0], d.bbox[3], d.bbox[2], d.label))
 
 
-def _tables(drawn: Drawn, lines: Sequence[TextLine], width: float, height: float) -> list[Draft]:
-    """Tables that the page draws: with a grid, or with rules across or coloured rows."""
-    tables = [_draft_of_table(drawing) for drawing in drawn.ruled if ruled.holds(drawing, lines, width, height)]
-    for box in striped.by_stacks(drawn.rules, drawn.filled, lines):
-        if all(common(box, table.bbox) < ON_OTHERS * area(box) for table in tables):
+def _tables(drawn: Drawn, lines: Sequence[TextLine], grids: Sequence[Box], fields: Sequence[Draft]) -> list[Draft]:
+    """Tables without a drawn grid: with rules across or coloured rows, or by alignment."""
+    rules = [rule for rule in drawn.rules if not any(share_inside(rule.bbox, _around(f.bbox)) > OWN for f in fields)]
+    tables: list[Draft] = []
+    for box in striped.by_stacks(rules, drawn.filled, lines):
+        if all(common(box, grid) < ON_OTHERS * area(box) for grid in grids):
             tables.append(
                 Draft(
                     label="table",
@@ -97,7 +104,7 @@ def _tables(drawn: Drawn, lines: Sequence[TextLine], width: float, height: float
                     reason="rules or colours of its rows",
                 )
             )
-    taken = [*(table.bbox for table in tables), *drawn.figures, *drawn.seals]
+    taken = [*grids, *(table.bbox for table in tables), *drawn.figures, *drawn.seals]
     for cells_of in striped.by_alignment([line for line in lines if all(common(line.bbox, box) <= 0 for box in taken)]):
         box = hull(line.bbox for line in cells_of)
         tables.append(
@@ -111,6 +118,10 @@ def _tables(drawn: Drawn, lines: Sequence[TextLine], width: float, height: float
             )
         )
     return tables
+
+
+def _around(box: Box) -> Box:
+    return [box[0] - ruled.SNAP, box[1] - ruled.SNAP, box[2] + ruled.SNAP, box[3] + ruled.SNAP]
 
 
 def _draft_of_table(drawing: ruled.Ruled) -> Draft:
@@ -129,9 +140,13 @@ def _draft_of_figure(bbox: Box) -> Draft:
     return Draft(label="picture", raw_label="drawn", bbox=list(bbox), confidence=1.0, found_by="native")
 
 
-def _is_news(box: FoundBox, drawn: Drawn, tables: Sequence[Draft], lines: Sequence[TextLine]) -> bool:
+def _is_news(
+    box: FoundBox, drawn: Drawn, tables: Sequence[Draft], fields: Sequence[Draft], lines: Sequence[TextLine]
+) -> bool:
     """Whether a box of the network says something that is not known for sure, or refuted."""
     if any(iou(box.bbox, seal) > SAME_SEAL for seal in drawn.seals) or doubts.is_no_picture(box, lines):
+        return False
+    if box.label in ("picture", "table") and sum(share_inside(f.bbox, box.bbox) > OWN for f in fields) >= FORM:
         return False
     if box.label == "table" and any(share_inside(table.bbox, box.bbox) > SAME_FIGURE for table in tables):
         return False

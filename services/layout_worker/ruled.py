@@ -66,6 +66,20 @@ def grids(rules: Sequence[Rule], point: float = 1.0) -> list[Ruled]:
     return sorted((ruled for ruled in found if ruled is not None), key=lambda ruled: (ruled.bbox[1], ruled.bbox[0]))
 
 
+def frames(rules: Sequence[Rule], point: float = 1.0) -> list[Box]:
+    """Boxes that four rules make and that touch nothing else, top to bottom: fields of forms, boxes to tick, frames around text."""
+    snap = SNAP * point
+    across = _joined([_stroke(rule.bbox, True) for rule in rules if rule.horizontal], snap)
+    down = _joined([_stroke(rule.bbox, False) for rule in rules if not rule.horizontal], snap)
+    if not across or not down or max(len(across), len(down)) > MOST_RULES:
+        return []
+    boxes = []
+    for lying, upright in _drawings(across, down, snap):
+        if len(lying) == 2 and len(upright) == 2:
+            boxes.append([upright[0].at, lying[0].at, upright[1].at, lying[1].at])
+    return sorted(boxes, key=lambda box: (box[1], box[0]))
+
+
 def holds(ruled: Ruled, lines: Sequence[TextLine], width: float, height: float) -> bool:
     """Whether a drawing is a table: text in enough of its cells, and no cell that is most of the page."""
     cells = ruled.grid.cells

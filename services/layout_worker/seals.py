@@ -1,6 +1,6 @@
-"""Red stamps: round or oval, a ring of red on paper, found by colour and shape; the layout network has no class for them.
+"""Red stamps, found by colour and shape: rings, round or oval, and squares full of strokes. The layout network has no class for them.
 
-Honest limits: black stamps and square ones are not found here, and a red logo in a ring is taken for a stamp.
+Honest limits: black stamps are not found here, a red logo in a ring is taken for a stamp, and so is a red square full of strokes.
 Runs in the engine child (OpenCV).
 """
 
@@ -26,6 +26,14 @@ CORNER = 0.02
 """Share of red outside the ellipse up to which it is a round thing; a red rectangle has about 0.2 there."""
 SOLID = 0.55
 """Share of red inside from which it is a disc or a logo: stamps are strokes, with a third or less."""
+SQUARE, TURNED = 1.35, 20.0
+"""Of a square stamp: one side by the other at most, and degrees by which it may be turned."""
+FILL = (0.2, 0.93)
+"""Share of ink in it: a frame with thin characters has a quarter, a solid square with thin characters left out nine tenths."""
+SIDE, DRAWN = 0.12, 0.8
+"""How deep into it its sides are looked for, and how much of each must be there."""
+CHANGES = 4.8
+"""Changes between ink and paper along a line across it, on average: four characters have 5.7 and more, two letters of a logo up to 4.5."""
 PAPER = 150
 """Darkest channel, of 255, that half of what is not red inside has at least: a stamp stands on paper, a photo's reds don't."""
 
@@ -73,15 +81,57 @@ def find_seals(picture: NDArray[np.uint8]) -> list[list[float]]:
     reach = max(3, round(long_side / 160))  # strokes of one stamp are nearer to each other than this
     joined = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((reach, reach), np.uint8))
     count, _, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
-    boxes = [
-        [int(x), int(y), int(x + w), int(y + h)]
-        for x, y, w, h, _ in stats[1:count]
-        if LEAST * long_side <= min(w, h) and max(w, h) <= MOST * long_side and 0.5 <= w / h <= 2.0
-    ]
-    round_ones = [
-        box for box in boxes if _is_ring(mask[box[1] : box[3], box[0] : box[2]]) and _on_paper(picture, mask, box)
-    ]
-    return [[float(v) for v in box] for box in sorted(round_ones, key=lambda b: (b[1], b[0]))]
+    found = []
+    for index in range(1, count):
+        x, y, w, h = (int(value) for value in stats[index, :4])
+        if not (LEAST * long_side <= min(w, h) and max(w, h) <= MOST * long_side and 0.5 <= w / h <= 2.0):
+            continue
+        box = [x, y, x + w, y + h]
+        part = mask[y : y + h, x : x + w]
+        if (_is_ring(part) and _on_paper(picture, mask, box)) or _is_square(part):
+            found.append(box)
+    return [[float(v) for v in box] for box in sorted(found, key=lambda b: (b[1], b[0]))]
+
+
+def _is_square(mask: NDArray[np.bool_]) -> bool:
+    """Whether red ink is a square stamp: a frame or a solid square, turned a little at most, that strokes of characters fill.
+
+    A frame alone, a box with a sign, a logo with two letters and a red cell of a table have far fewer changes between ink and paper.
+    """
+    points = cv2.findNonZero(mask.astype(np.uint8))
+    if points is None:
+        return False
+    centre, (wide, high), angle = cv2.minAreaRect(points)
+    if min(wide, high) < 12 or max(wide, high) > SQUARE * min(wide, high):
+        return False
+    angle = (angle + 45) % 90 - 45  # of the side that is nearest to flat
+    if abs(angle) > TURNED:
+        return False
+    size = (int(mask.shape[1]), int(mask.shape[0]))
+    upright = cv2.warpAffine(mask.astype(np.uint8), cv2.getRotationMatrix2D(centre, angle, 1.0), size)
+    rows, columns = np.flatnonzero(upright.any(axis=1)), np.flatnonzero(upright.any(axis=0))
+    face = upright[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    if not FILL[0] <= float(face.mean()) <= FILL[1] or not _has_sides(face):
+        return False
+    edge_y, edge_x = round(0.15 * face.shape[0]), round(0.15 * face.shape[1])
+    inner = face[edge_y : face.shape[0] - edge_y, edge_x : face.shape[1] - edge_x].astype(np.int8)
+    if inner.size == 0:
+        return False
+    across = np.count_nonzero(np.diff(inner, axis=1), axis=1)
+    down = np.count_nonzero(np.diff(inner, axis=0), axis=0)
+    return bool(min(np.mean(across), np.mean(down)) >= CHANGES)
+
+
+def _has_sides(face: NDArray[np.uint8]) -> bool:
+    """Whether ink goes along all four sides, as far as wear lets it."""
+    depth = max(2, round(SIDE * min(face.shape)))
+    sides = (
+        face[:depth].any(axis=0),
+        face[-depth:].any(axis=0),
+        face[:, :depth].any(axis=1),
+        face[:, -depth:].any(axis=1),
+    )
+    return all(float(side.mean()) >= DRAWN for side in sides)
 
 
 def _is_ring(mask: NDArray[np.bool_]) -> bool:

@@ -107,3 +107,48 @@ def test_washing_takes_the_stamp_and_leaves_the_print():
     assert (clean.max(axis=2) < 130)[printed].mean() > 0.8
     assert (page == before).all()
     assert washed(page, []) is page
+
+
+def _square_stamp(side, *, solid, turned=0.0):
+    """A page with a square stamp of four blocks of strokes."""
+    ink = np.full((side, side), 255 if solid else 0, dtype=np.uint8)
+    if not solid:
+        cv2.rectangle(ink, (1, 1), (side - 2, side - 2), 255, 2)
+    for left in (0.14, 0.56):
+        for top in (0.14, 0.56):
+            x0, y0, size = round(left * side), round(top * side), round(0.3 * side)
+            for step in range(3):
+                at = round(size * (step + 0.3) / 3)
+                cv2.line(ink, (x0, y0 + at), (x0 + size, y0 + at), 0 if solid else 255, 2)
+                cv2.line(ink, (x0 + at, y0), (x0 + at, y0 + size), 0 if solid else 255, 2)
+    page = np.full((800, 566, 3), 250, dtype=np.uint8)
+    layer = np.zeros((800, 566), dtype=np.uint8)
+    layer[300 : 300 + side, 200 : 200 + side] = ink
+    turn = cv2.getRotationMatrix2D((200 + side / 2, 300 + side / 2), turned, 1.0)
+    page[cv2.warpAffine(layer, turn, (566, 800)) > 127] = (205, 40, 45)
+    return page
+
+
+@pytest.mark.parametrize("solid", [True, False])
+@pytest.mark.parametrize("turned", [-12.0, 0.0, 12.0])
+def test_square_stamps_are_found(solid, turned):
+    (box,) = find_seals(_square_stamp(60, solid=solid, turned=turned))
+    assert box[0] == pytest.approx(200, abs=8)
+    assert box[3] == pytest.approx(360, abs=8)
+
+
+@pytest.mark.parametrize("what", ["block", "frame", "cross", "letter", "table"])
+def test_other_red_squares_are_no_stamps(what):
+    page = np.full((800, 566, 3), 250, dtype=np.uint8)
+    red = (205, 40, 45)
+    if what == "table":
+        for i in range(5):
+            cv2.rectangle(page, (100 + 60 * (i % 3), 300 + 20 * i), (160 + 60 * (i % 3), 320 + 20 * i), red, 1)
+    else:
+        cv2.rectangle(page, (200, 300), (260, 360), red, 2 if what == "frame" else -1)
+    if what == "cross":
+        cv2.rectangle(page, (225, 310), (235, 350), (255, 255, 255), -1)
+        cv2.rectangle(page, (210, 325), (250, 335), (255, 255, 255), -1)
+    if what == "letter":
+        cv2.putText(page, "Q", (212, 350), cv2.FONT_HERSHEY_SIMPLEX, 1.6, (255, 255, 255), 5)
+    assert find_seals(page) == []

@@ -1,0 +1,75 @@
+"""Tables without a drawn grid, and what looks like one."""
+
+import pytest
+
+from services.layout_worker.striped import by_alignment, by_stacks
+from shared.contracts.layout import TextLine
+from shared.documents.page import FilledBox, Rule
+
+pytestmark = pytest.mark.unit
+
+
+def across(y, x0=72, x1=520):
+    return Rule(bbox=[x0, y - 0.3, x1, y + 0.3], horizontal=True)
+
+
+def line(x0, y0, width=40.0, text="x"):
+    return TextLine(bbox=[x0, y0, x0 + width, y0 + 11], text=text)
+
+
+def rows(top, count, columns=3, step=18):
+    return [line(80 + 140 * c, top + step * r) for r in range(count) for c in range(columns)]
+
+
+def prose(top, count, x0=72.0, width=440.0):
+    return [line(x0, top + 13 * i, width) for i in range(count)]
+
+
+def test_three_lines_are_a_table():
+    (box,) = by_stacks([across(100), across(120), across(200)], [], rows(104, 5))
+    assert box == pytest.approx([72, 100, 520, 200], abs=0.5)
+
+
+def test_rules_of_header_and_footer_hold_no_table():
+    assert by_stacks([across(60), across(780)], [], prose(100, 40)) == []
+    columns = [*prose(100, 40, 72, 210), *prose(100, 40, 310, 210)]
+    assert by_stacks([across(60), across(780)], [], columns) == []
+
+
+def test_a_table_between_header_and_footer_ends_at_its_own_rules():
+    lines = [*prose(100, 5), *rows(304, 4), *prose(420, 9)]
+    (box,) = by_stacks([across(60), across(300), across(320), across(380), across(780)], [], lines)
+    assert box == pytest.approx([72, 300, 520, 380], abs=0.5)
+
+
+def test_coloured_rows_are_a_table():
+    filled = [FilledBox(bbox=[72, 100 + 36 * i, 520, 118 + 36 * i], color="#eeeeee") for i in range(3)]
+    (box,) = by_stacks([], filled, rows(103, 5))
+    assert box == pytest.approx([72, 100, 520, 190], abs=0.5)
+
+
+def test_a_coloured_panel_of_text_is_none():
+    filled = [FilledBox(bbox=[72, 100 + 70 * i, 520, 160 + 70 * i], color="#eeeeee") for i in range(2)]
+    assert by_stacks([], filled, [*prose(104, 4), *prose(174, 4)]) == []
+
+
+def test_aligned_rows_are_a_table_with_gaps():
+    cells = rows(100, 5, columns=4)
+    del cells[7]
+    (table,) = by_alignment([*prose(40, 3), *cells, *prose(220, 3)])
+    assert len(table) == 19
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [*prose(100, 9, 40, 150), *prose(100, 9, 200, 150), *prose(100, 9, 360, 150)],
+        rows(100, 2, columns=4),
+        rows(100, 9, columns=2),
+        [line(80 + 140 * c + 37 * (r % 3), 100 + 18 * r, 130) for r in range(4) for c in range(3)],
+        rows(100, 5, columns=3, step=90),
+    ],
+    ids=["three columns of prose", "two rows", "two columns", "ragged", "far apart"],
+)
+def test_what_is_no_aligned_table(lines):
+    assert by_alignment(lines) == []
