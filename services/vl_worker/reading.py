@@ -22,6 +22,7 @@ from services.vl_worker.grammars.latex import is_formula, parse_latex
 from services.vl_worker.grammars.otsl import is_otsl, parse_otsl
 from services.vl_worker.grammars.prose import heading, parse_prose
 from services.vl_worker.guards import Fault, Place, fault_of_parts, fault_of_table, place_of
+from services.vl_worker.loops import is_looping
 from shared.contracts.document import Table, Unit, Warning, rounded
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import Doubt, PageLayout, Region, RegionReading, TextLine
@@ -45,19 +46,27 @@ def read_region(
     kind = region.label
     reading = RegionReading(region_id=region.region_id, method="vl", model=name_of(profile, settings))
     if kind == "table":
+        around = split_html_table(text)
+        if around is not None and (is_looping(around[0]) or is_looping(around[2])):
+            return None, "repetition"
         table = _table_in(text, page_no, settings)
         fault = fault_of_table(table, place_of(region, unit))
         if fault is not None:
             return None, fault
         said = " ".join(cell.text for cell in table.cells)
         return replace(reading, table=with_boxes(table, region), doubts=_doubts(said, region.lines, settings)), None
-    if kind == "formula":
-        return replace(reading, latex=parse_latex(_ungrounded(text, profile, settings))), None
-    said = parse_prose(_ungrounded(text, profile, settings), code=kind == "code")
+    words = _ungrounded(text, profile, settings)
+    said = parse_latex(words) if kind == "formula" else parse_prose(words, code=kind == "code")
     if kind in ("title", "section_header"):
         said = heading(said)
     if not said:
         return None, "empty"
+    if is_looping(said):  # a table in the answer may have hidden it from the first look
+        return None, "repetition"
+    if len(said) > place_of(region, unit).characters(kind):
+        return None, "overlong"
+    if kind == "formula":
+        return replace(reading, latex=said), None
     return replace(reading, text=said, doubts=_doubts(said, region.lines, settings)), None
 
 
@@ -109,6 +118,8 @@ def read_page(text: str, layout: PageLayout, profile: Profile, settings: Vl) -> 
         fault = maker.add(part)
         if fault is not None:
             return None, fault
+    if len(maker.said) > Place(width=layout.width, height=layout.height, unit=layout.unit).characters("page"):
+        return None, "overlong"
     lines = [line for region in layout.regions if region.read_by == "vl" for line in region.lines]
     doubt = doubt_of(maker.said, lines, settings.disagreement)
     warnings = [] if doubt is None else [Warning(code=doubt.code, message=doubt.message, page_no=layout.page_no)]
@@ -135,6 +146,8 @@ class _Page:
             self._add_text(part, part.text, box)
             return None
         before, markup, after = split
+        if is_looping(before) or is_looping(after):
+            return "repetition"
         self._add_text(part, before, box, beside_table=True)
         table = _table_in(markup, self._layout.page_no, self._settings)
         lines = [line for region in self._layout.regions for line in region.lines if _inside(line.bbox, box) >= INSIDE]

@@ -17,6 +17,9 @@ _FOREIGN = re.compile(
     r"\\(?:input|include|includegraphics|write\d*|immediate|openin|openout|read|catcode|csname|def|edef|gdef|let|newcommand|renewcommand"
     r"|href|url|html[A-Za-z]*|special|usepackage|documentclass|loop|repeat|expandafter)(?![A-Za-z])"
 )
+_MARKUP = re.compile(
+    r"<\|?/?(?:table|thead|tbody|t[rdh]|[flxeu]cel|script|style|div|span|p|br|img|ref|det)\b", re.IGNORECASE
+)
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 """What a Markdown renderer without mathematics would take for the beginning of a tag; TeX reads `\\lt` the same."""
 
@@ -24,7 +27,7 @@ _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 def parse_latex(text: str) -> str:
     """The formula without its delimiters.
 
-    Raises `DocfleetError(corrupt)` when it is empty, has commands that have no place in a formula, or braces that do not match.
+    Raises `DocfleetError(corrupt)` when it is empty, has commands or markup that have no place in a formula, or braces that do not match.
     """
     content = _FENCE.sub("", text.strip()).strip()
     for opening, closing in _DELIMITERS:
@@ -33,7 +36,7 @@ def parse_latex(text: str) -> str:
             break
     if not content:
         raise DocfleetError(ErrorCode.corrupt, "the model's formula is empty")
-    if "$$" in content or _FOREIGN.search(content):
+    if "$$" in content or _MARKUP.search(content) or _FOREIGN.search(content):
         raise DocfleetError(ErrorCode.corrupt, "the model's formula has a command that has no place in one")
     depth, escaped = 0, False
     for character in content:

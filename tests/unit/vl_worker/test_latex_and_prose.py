@@ -39,6 +39,8 @@ def test_formulas_stay_as_they_are(text: str) -> None:
         r"\href{javascript:alert(1)}{x}",
         r"\def\x{\x\x}\x",
         "a $$ <script>alert(1)</script> $$ b",
+        "<table><tr><td>x</td></tr></table>",
+        "<fcel>x<nl>",
         "{" * 100 + "}" * 100,
     ],
 )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from services.vl_worker.guards import fault_of, text_of
 from services.vl_worker.reading import PageBlocks, read_page, read_region
@@ -230,3 +233,43 @@ def test_nothing_that_acts_comes_through(profile: Profile) -> None:
     assert fault is None
     assert found is not None
     assert found.text == "words link x"
+
+
+# --- no loop is ever a result -----------------------------------------------------------------------------------------
+
+UNITS = st.sampled_from(
+    ["A B ", "the same line\n", "总额一百元。", "x_{1} + ", "12.50 ", "<br>again", "no end in sight, "]
+)
+AROUND = st.sampled_from(["", "Honest words before it.\n", samples.GLM_TABLE, "<table><tr><td>1</td></tr></table>"])
+IN_A_TABLE = "<table><tr><td>1</td><td>{}</td></tr></table>"
+ON_A_PAGE = "<|det|>text [1, 2, 900, 40]<|/det|>{}<|det|>text [1, 50, 900, 90]<|/det|>end"
+
+
+@hypothesis.settings(deadline=None)
+@given(
+    UNITS,
+    st.integers(60, 400),
+    AROUND,
+    st.sampled_from(["text", "table", "formula", "seal", "page", "range"]),
+    st.booleans(),
+)
+def test_a_loop_is_refused_wherever_it_stands(unit: str, times: int, around: str, kind: Any, inside: bool) -> None:
+    """Reports zai-org/GLM-OCR#220, vllm-project/vllm#33068, DeepSeek-OCR-2#28: a loop to the token cap that is called complete."""
+    loop = around + unit * times
+    if inside:
+        loop = (ON_A_PAGE if kind in ("page", "range") else IN_A_TABLE).format(unit * times)
+    for name in ("glm-ocr", "unlimited-ocr"):
+        profile = profile_named(name)
+        asked = "page" if kind == "range" else kind
+        if fault_of(loop, profile, asked, finish_reason="stop") is not None:
+            continue
+        where = make.region(0, "text" if kind in ("page", "range") else kind, [], bbox=[50, 50, 550, 750], read_by="vl")
+        try:
+            if asked == "page":
+                found, fault = read_page(loop, make.layout([]), profile, SETTINGS)
+            else:
+                found, fault = read_region(loop, where, "pt", 1, profile, SETTINGS)  # type: ignore[assignment]
+        except DocfleetError:
+            continue
+        assert found is None, (name, kind)
+        assert fault is not None
