@@ -32,6 +32,8 @@ class Sheet:
         self._writers: dict[tuple[Color, bool], pymupdf.TextWriter] = {}
         self._vertical: list[tuple[float, float, str, float]] = []
         self._count = 0
+        self.fields = 0
+        """Form fields so far."""
         self.stamps: list[tuple[Box, bytes]] = []
         """Pictures that lie over the text, PNG."""
         if tint is not None:

@@ -1,10 +1,13 @@
-"""Forms: names of fields with boxes or lines to write on, filled in or not, and checkboxes."""
+"""Forms: names of fields with boxes or lines to write on, filled in or not, and checkboxes; drawn, or fields of the PDF (AcroForm).
+
+PyMuPDF sets the values of fields; where their characters came to stand is read back from the page, which holds nothing else there yet.
+"""
 
 from __future__ import annotations
 
 from random import Random
 
-from samples.generator import fonts
+from samples.generator import fields, fonts
 from samples.generator.flow import Flow
 from samples.generator.sheet import Sheet
 from samples.generator.truth import Line
@@ -19,21 +22,22 @@ def form(flow: Flow, rng: Random) -> None:
     flow.title(words.heading(rng), factor=1.6, align=rng.choice(("left", "center")))
     if rng.random() < 0.6:
         flow.paragraph(words.paragraph(rng, 2), indent=0.0)
-    boxed = rng.random() < 0.5
-    fields = rng.sample(words.fields, len(words.fields))
+    # Only Latin values: the fonts that every reader has for fields hold no others.
+    kind = rng.choice(("box", "line", "line") if words.han else ("box", "line", "field", "field"))
+    names = rng.sample(words.fields, len(words.fields))
     for _ in range(rng.randint(2, 3)):
         flow.heading(1)
         for _ in range(rng.randint(2, 3)):
-            _row(flow, rng, [fields.pop() for _ in range(min(len(fields), rng.randint(1, 2)))], boxed)
+            _row(flow, rng, [names.pop() for _ in range(min(len(names), rng.randint(1, 2)))], kind)
         if rng.random() < 0.8:
             flow.paragraph(words.sentence(rng), indent=0.0)
-            _choices(flow, rng)
+            _choices(flow, rng, native=kind == "field")
     flow.skip(style.size)
     if rng.random() < 0.4:
         flow.paragraph(words.paragraph(rng, 2), indent=0.0, size=max(6.5, style.size * 0.8))
 
 
-def _row(flow: Flow, rng: Random, names: list[str], boxed: bool) -> None:
+def _row(flow: Flow, rng: Random, names: list[str], kind: str) -> None:
     """Fields side by side: the name, and the place to write beside it."""
     style = flow.style
     height = style.size * 1.9
@@ -45,14 +49,19 @@ def _row(flow: Flow, rng: Random, names: list[str], boxed: bool) -> None:
         label = flow.sheet.text(x, baseline, f"{name}{'：' if style.words.han else ':'}", style.body, style.size)
         flow.add("text", [label], text=label.text, size=style.size)
         box = [max(label.bbox[2] + 5, x + width * 0.3), flow.y + 1, x + width - 12, flow.y + height - 3]
-        if boxed:
-            flow.sheet.box(box, width=0.6)
-        else:
-            flow.sheet.rule(box[0], box[3], box[2], box[3], width=0.6)
+        value = _value(rng, flow) if rng.random() < 0.75 else ""
+        if fonts.width(value, style.body, style.size) > box[2] - box[0] - 8:
+            value = ""
         lines: list[Line] = []
-        value = _value(rng, flow)
-        if rng.random() < 0.75 and fonts.width(value, style.body, style.size) < box[2] - box[0] - 8:
-            lines.append(flow.sheet.text(box[0] + 4, baseline, value, style.body, style.size, color=INK))
+        if kind == "field":
+            lines = fields.text_field(flow.sheet, box, value, style.size)
+        else:
+            if kind == "box":
+                flow.sheet.box(box, width=0.6)
+            else:
+                flow.sheet.rule(box[0], box[3], box[2], box[3], width=0.6)
+            if value:
+                lines.append(flow.sheet.text(box[0] + 4, baseline, value, style.body, style.size, color=INK))
         flow.sheet.add("form_field", lines, box, text=lines[0].text if lines else "", size=style.size)
     flow.y += height + style.size * 0.5
 
@@ -69,7 +78,7 @@ def _value(rng: Random, flow: Flow) -> str:
     )
 
 
-def _choices(flow: Flow, rng: Random) -> None:
+def _choices(flow: Flow, rng: Random, *, native: bool) -> None:
     """Checkboxes with their words, in one row or one under the other."""
     style = flow.style
     names = rng.sample(style.words.cells, rng.randint(3, 4))
@@ -80,7 +89,10 @@ def _choices(flow: Flow, rng: Random) -> None:
     for name in names:
         baseline = flow.y + style.size * 1.1
         checked = rng.random() < 0.4
-        _tick(flow.sheet, x, baseline - side + 1, side, checked)
+        if native:
+            fields.check_box(flow.sheet, [x, baseline - side + 1, x + side, baseline + 1], checked)
+        else:
+            _tick(flow.sheet, x, baseline - side + 1, side, checked)
         line = flow.sheet.text(x + side + 5, baseline, name, style.body, style.size)
         box = [x, baseline - side + 1 - 0.5, line.bbox[2], max(baseline + 1.5, line.bbox[3])]
         flow.sheet.add("checkbox", [line], box, text=name, checked=checked, size=style.size)

@@ -32,15 +32,21 @@ def ink(pdf: bytes, page: int, scale: float = 2.0) -> np.ndarray:
     return np.abs(grey - np.median(grey)) > 50
 
 
+def spans(page: pymupdf.Page) -> list[tuple[str, str]]:
+    """Font and text; ticks of check boxes are set in ZapfDingbats and are no text."""
+    blocks = page.get_text("dict")["blocks"]
+    return [(s["font"], s["text"]) for b in blocks for line in b.get("lines", []) for s in line["spans"]]
+
+
 def squeezed(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
 def test_a_seed_gives_the_same_bytes() -> None:
-    first, second = (list(generate(11, 3, scan=True)) for _ in range(2))
+    first, second = (list(generate(11, 2, scan=True, templates=("form", "letter"))) for _ in range(2))
     assert [m.pdf for m in first] == [m.pdf for m in second]
     assert msgspec.json.encode([m.truth for m in first]) == msgspec.json.encode([m.truth for m in second])
-    other = list(generate(12, 3))
+    other = list(generate(12, 1, templates=("form",)))
     assert first[0].pdf != other[0].pdf
 
 
@@ -76,7 +82,7 @@ def test_every_native_character_is_in_the_truth_and_the_other_way_round(made: li
     for document in made:
         with pymupdf.open(stream=document.pdf) as pdf:
             for index, page in enumerate(document.truth.pages):
-                printed = squeezed(pdf[index].get_text())
+                printed = squeezed("".join(text for font, text in spans(pdf[index]) if font != "ZapfDingbats"))
                 true = squeezed("".join(line.text for element in page.elements for line in element.lines))
                 assert sorted(printed) == sorted(true), document.truth.name
 
@@ -101,7 +107,7 @@ def test_ink_is_where_the_truth_says_and_nowhere_else(made: list[Made]) -> None:
 
 
 def test_a_scan_turns_its_truth_along() -> None:
-    found = list(generate(21, 12, scan=True, templates=("report", "tables", "vertical")))
+    found = list(generate(21, 3, scan=True, templates=("tables", "vertical", "smallprint")))
     twins = [m for m in found if m.truth.name.endswith("_scan")]
     assert len(twins) * 2 == len(found)
     dark = total = 0
@@ -116,7 +122,7 @@ def test_a_scan_turns_its_truth_along() -> None:
                     x0, y0, x1, y1 = (int(value * scale) for value in line.bbox)
                     dark += bool(seen[y0:y1, x0:x1].mean() > 0.04)
                     total += 1
-    assert total > 50
+    assert total > 30
     assert dark == total
 
 
