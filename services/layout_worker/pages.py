@@ -29,6 +29,9 @@ from shared.settings import Settings, for_engine_child
 
 PROGRAM = "services.layout_worker.program:create"
 
+PROOF_DPI = 150
+"""Resolution at which lines of a native page are read to settle a doubt: 8 points are 17 pixels."""
+
 How = Literal["none", "auto", "always"]
 
 
@@ -91,14 +94,16 @@ class Pages:
                     look, scale = await self._look(opened, shown, inspection, turned=look)
             if doubts := self._doubts(opened, inspection):
                 document = f"{inspection.document_id}/{inspection.generation}/{path}"
-                if shown.full is None and self._comparer.unsettled(document, doubts):
+                proof = shown.full
+                if proof is None and self._comparer.unsettled(document, doubts):
                     with step("open again"):
-                        _, shown = await self._open(
-                            path, page_no, inspection, "always", layout_picture=False, rotation=rotation
+                        _, proofs = await self._open(
+                            path, page_no, inspection, "always", layout_picture=False, rotation=rotation, dpi=PROOF_DPI
                         )
-                    held.enter_context(shown)
+                    held.enter_context(proofs)
+                    proof = proofs.full
                 with step("compare"):
-                    verdicts, asked = await self._comparer.settle(document, doubts, opened, shown.full)
+                    verdicts, asked = await self._comparer.settle(document, doubts, opened, proof)
             else:
                 verdicts, asked = {}, []
             with step("plan"):
@@ -140,7 +145,9 @@ class Pages:
         *,
         layout_picture: bool,
         rotation: int | None = None,
+        dpi: int | None = None,
     ) -> tuple[OpenedPage, Pictures]:
+        """`dpi`: of a picture that is looked at and not stored; none is `layout.dpi`."""
         return await self.documents.open_page(
             path,
             inspection.source.mime_type or "",
@@ -148,7 +155,8 @@ class Pages:
             password=password_of(self._settings, inspection.options.password_ref),
             picture=picture,
             layout_picture=layout_picture,
-            dpi=self._settings.layout.dpi,
+            dpi=dpi or self._settings.layout.dpi,
+            jpeg=dpi is None,
             rotation=rotation,
         )
 

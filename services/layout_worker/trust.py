@@ -99,11 +99,8 @@ def _broken(page: OpenedPage, verdicts: Verdicts) -> tuple[set[int], list[str]]:
     why = []
     for font in fonts.fonts_of(page):
         compared = verdicts.get(font.key)
-        said = (
-            ""
-            if compared is None or compared.similarity is None
-            else f", like the picture by {compared.similarity:.2f}"
-        )
+        # No figure: another page of the document may have settled it, and the reason must not depend on which.
+        said = "" if compared is None or compared.similarity is None else ", compared with the picture"
         if not fonts.is_believed(font, verdicts):
             broken.update(id(line) for line in font.lines)
             how = "guessed characters" if font.guessed else f"letters look {font.looks}"

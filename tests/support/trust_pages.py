@@ -201,7 +201,7 @@ def native_chinese_title() -> bytes:
     return Sheet().write_embedded(lines_of(("采购合同",)), of="china-s", size=20).bytes()
 
 
-@case("native codes that are no words", Truth("native", CODES, reason="believed, like the picture by"))
+@case("native codes that are no words", Truth("native", CODES, reason="believed, compared with the picture"))
 def native_codes() -> bytes:
     return Sheet().write_embedded(lines_of(CODES)).bytes()
 
