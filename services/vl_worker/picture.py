@@ -25,6 +25,8 @@ BLANK_STROKES = 0.00002
 """Share of stroke pixels below which a picture is blank: 78 of a page at 200 dpi. A digit of 10 pt has some 100."""
 MIN_STROKES = 16
 """Stroke pixels below which it is blank whatever its size: a full stop at 200 dpi."""
+BAND = 32
+"""Rows above and below the fullest one that are looked at first: in a text there are enough strokes."""
 QUALITY = 90
 """Of the JPEG."""
 
@@ -42,21 +44,44 @@ def cut(page: NDArray[np.uint8], bbox: list[float], scale_x: float, scale_y: flo
 def is_blank(picture: NDArray[np.uint8]) -> bool:
     """Whether there is nothing to read: no pixels, one grey, or specks that are no strokes.
 
-    Models asked about such a picture invent text (report allenai/olmocr#292). `picture` is (height, width, 3); it may take 50 ms a
-    page, so call it off the event loop.
+    Models asked about such a picture invent text (report allenai/olmocr#292). `picture` is (height, width, 3). It costs 5 ns a pixel
+    where there is text, some twenty times that where there are only specks: call it off the event loop.
     """
     if picture.size == 0:
         return True
-    grey: Any = picture.max(axis=2).astype(np.int16)  # coloured ink is lighter in one channel, paper is light in all
-    dark: Any = picture.min(axis=2).astype(np.int16)
-    ink = (np.abs(grey - np.median(grey)) > CONTRAST) | (np.abs(dark - np.median(dark)) > CONTRAST)
-    if not ink.any():
+    red, green, blue = picture[..., 0], picture[..., 1], picture[..., 2]
+    light = np.maximum(np.maximum(red, green), blue)  # paper is light in all channels, coloured ink is dark in one
+    dark = np.minimum(np.minimum(red, green), blue)
+    ink = _is_off(light) | _is_off(dark)
+    wanted = max(MIN_STROKES, BLANK_STROKES * ink.size)
+    rows = np.count_nonzero(ink, axis=1)
+    if rows.sum() < wanted:
         return True
+    fullest = int(rows.argmax())
+    if _strokes(ink[max(0, fullest - BAND) : fullest + BAND]) >= wanted:
+        return False
+    return _strokes(ink) < wanted
+
+
+def _is_off(channel: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Where a channel differs from its background, which is its median."""
+    step = 4 if channel.size > 100_000 else 1
+    counts = np.bincount(channel[::step, ::step].ravel(), minlength=256).cumsum()
+    background = int(np.searchsorted(counts, counts[-1] / 2))
+    off: NDArray[np.bool_] = np.zeros(channel.shape, dtype=np.bool_)
+    if background > CONTRAST:
+        off |= channel < background - CONTRAST
+    if background + CONTRAST < 255:
+        off |= channel > background + CONTRAST
+    return off
+
+
+def _strokes(ink: NDArray[np.bool_]) -> int:
+    """Inked pixels in a crowd."""
     side = 2 * AROUND + 1
-    sums = np.pad(ink, ((AROUND + 1, AROUND), (AROUND + 1, AROUND))).astype(np.int32).cumsum(0).cumsum(1)
+    sums: Any = np.pad(ink, ((AROUND + 1, AROUND), (AROUND + 1, AROUND))).cumsum(0, dtype=np.int32).cumsum(1)
     crowd = sums[side:, side:] - sums[:-side, side:] - sums[side:, :-side] + sums[:-side, :-side]
-    strokes = int(np.count_nonzero(ink & (crowd >= CROWD)))
-    return bool(strokes < max(MIN_STROKES, BLANK_STROKES * ink.size))
+    return int(np.count_nonzero(ink & (crowd >= CROWD)))
 
 
 def size_for(width: int, height: int, bounds: Bounds) -> tuple[int, int]:
