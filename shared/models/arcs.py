@@ -39,6 +39,11 @@ class Arc(NamedTuple):
     sweep: float
     """From `start` clockwise, at most a full turn."""
 
+    @property
+    def area(self) -> float:
+        """Square pixels."""
+        return self.sweep * (self.outer**2 - self.inner**2) / 2 * self.ratio
+
     def grown(self, by: float) -> Arc:
         """Larger by a number of pixels on each side."""
         turn = by / max(1.0, (self.inner + self.outer) / 2)
@@ -142,10 +147,8 @@ def _polar(points: npt.NDArray[np.float64], x: float, y: float, ratio: float) ->
     filled = np.bincount(((np.arctan2(dy, dx) % FULL) / FULL * _BINS).astype(int) % _BINS, minlength=_BINS) > 0
     start, length = _longest_gap(filled)
     sweep = FULL * (_BINS - length) / _BINS
-    area = sweep * (outer**2 - inner**2) / 2 * ratio
-    return (
-        Arc(x, y, ratio, inner, outer, FULL * (start + length) / _BINS, sweep) if len(points) >= LEAST * area else None
-    )
+    arc = Arc(x, y, ratio, inner, outer, FULL * (start + length) / _BINS, sweep)
+    return arc if len(points) >= LEAST * arc.area else None
 
 
 def _longest_gap(filled: npt.NDArray[np.bool_]) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """The text of a seal: lines along an arc, unrolled to straight strips, and straight lines.
 
-A line is straight when its outline fills most of the smallest rectangle around it; all others are taken for arcs of a ring.
+A line is straight when its pixels fill most of the smallest rectangle around them; all others are taken for arcs of a ring. Lines that touch in the
+network's map (the ring of a company seal ends at the line inside it) are taken apart first (`parting`).
 Known limits: text is taken to run clockwise with its feet toward the centre, but for short arcs at the bottom; a strip that was unrolled the
 wrong way is the right one turned by 180 degrees, so a reader that is not sure can try that.
 """
@@ -8,7 +9,7 @@ wrong way is the right one turned by 180 degrees, so a reader that is not sure c
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import cv2
 import msgspec
@@ -17,9 +18,10 @@ import numpy.typing as npt
 
 from shared.contracts.document import ModelRef
 from shared.engines.engine import Engine
-from shared.models.arcs import fitted, unrolled
-from shared.models.contours import Map, Points, outlines
+from shared.models.arcs import Arc, fitted, unrolled
+from shared.models.contours import Map, Points
 from shared.models.network import OpenModel
+from shared.models.parting import blobs, parted
 from shared.models.pictures import Normalise, Picture, resized
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ STRIP = 64
 """Height of the strips in px: more than the reader's 48, so that shrinking to it smoothes what unrolling interpolated."""
 STRAIGHT = 0.7
 """Share of the smallest rectangle that a straight line fills (PaddleX's)."""
+CLEAR = 0.75
+"""Share of its rectangle or arc from which a blob is surely one line. Lone arcs fill 0.8 and more, an arc with a straight line at its ends 0.6."""
 
 
 class SealLine(msgspec.Struct, frozen=True):
@@ -79,24 +83,53 @@ class SealDetector:
 
     def _found(self, probability: Map, picture: Picture) -> list[SealLine]:
         constants = self._model.manifest.constants
+        mask = (probability > constants["threshold"]).astype(np.uint8)
         lines = []
-        for contour in outlines(probability, constants["threshold"], 50):
-            mask = np.zeros(probability.shape, dtype=np.uint8)
-            cv2.fillPoly(mask, [contour], 1)
-            area = int(mask.sum())
-            centre, (wide, high), angle = cv2.minAreaRect(contour)
-            score = float(cv2.mean(probability, mask)[0])
-            if min(wide, high) < constants["min_side"] or score < constants["min_confidence"]:
+        for shape in shapes(mask, constants["min_side"]):
+            score = float(cv2.mean(probability, shape.mask)[0])
+            if score < constants["min_confidence"]:
                 continue
-            grow = area * constants["unclip"] / max(1.0, cv2.arcLength(contour, True))
-            arc = fitted(_pixels(mask)) if area < STRAIGHT * wide * high else None
-            if arc is None:
-                rectangle = (centre, (wide + 2 * grow, high + 2 * grow), angle)
-                lines.append(_straight(picture, rectangle, score))
+            contours, _ = cv2.findContours(shape.mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+            length = sum(cv2.arcLength(contour, True) for contour in contours)
+            grow = int(shape.mask.sum()) * constants["unclip"] / max(1.0, length)
+            if shape.arc is None:
+                centre, (wide, high), angle = shape.rectangle
+                lines.append(_straight(picture, (centre, (wide + 2 * grow, high + 2 * grow), angle), score))
             else:
-                arc = arc.grown(grow)
+                arc = shape.arc.grown(grow)
                 lines.append(SealLine(arc.outline(), unrolled(picture, arc, STRIP), score, True))
         return lines
+
+
+class Shape(NamedTuple):
+    """A line in the map: its pixels (0 or 1), the smallest rectangle around them, and the arc where it is one."""
+
+    mask: npt.NDArray[np.uint8]
+    rectangle: tuple[tuple[float, float], tuple[float, float], float]
+    arc: Arc | None
+    fit: float
+    """Share of the rectangle, or of the arc, that the pixels fill."""
+
+
+def shapes(mask: npt.NDArray[np.uint8], least_side: float) -> list[Shape]:
+    """The lines in a mask of text (0 or 1), touching ones apart. Narrower than `least_side` px is nothing."""
+    found = []
+    for blob in blobs(mask, int(least_side**2)):
+        whole = _shape(blob)
+        parts = [_shape(part) for part in parted(blob)] if whole.fit < CLEAR else []
+        # A cut must explain the blob better; an arc that is merely uneven stays whole.
+        better = len(parts) > 1 and min(part.fit for part in parts) > whole.fit
+        found += parts if better else [whole]
+    return [shape for shape in found if min(shape.rectangle[1]) >= least_side]
+
+
+def _shape(mask: npt.NDArray[np.uint8]) -> Shape:
+    points = np.argwhere(mask)[:, ::-1]
+    centre, (wide, high), angle = cv2.minAreaRect(points.astype(np.int32))
+    rectangle = ((float(centre[0]), float(centre[1])), (float(wide), float(high)), float(angle))
+    filled = len(points) / max(1.0, (wide + 1) * (high + 1))
+    arc = fitted(_pixels(mask)) if filled < STRAIGHT else None
+    return Shape(mask, rectangle, arc, filled if arc is None else min(1.0, len(points) / max(1.0, arc.area)))
 
 
 def _pixels(mask: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
