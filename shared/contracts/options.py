@@ -17,7 +17,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """How a document is to be parsed. Equal options share one cache entry."""
 
     ocr: Literal["auto", "force", "off"] = "auto"
-    """`auto`: read only what the page's own text does not give; `force`: read everything; `off`: own text only."""
+    """`auto`: read only what the page's own text does not give (the text layer of a scan is compared with it first); `force`: read
+    everything; `off`: own text only."""
     vl: Literal["auto", "off", "page", "document"] = "auto"
     """`auto`: tables, seals and formulas go to the vision-language model if one is configured."""
     vl_profile: str | None = None
