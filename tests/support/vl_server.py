@@ -44,6 +44,7 @@ class VlServerSimulator:
         batch: Batch | None = None,
         port: int = 0,
         keep: bool = True,
+        held: bool = False,
     ) -> None:
         self.script = script
         self.busy_limit = busy_limit
@@ -68,6 +69,10 @@ class VlServerSimulator:
         """Monotonic time of every request that came, refused ones too."""
         self._runner: web.AppRunner | None = None
         self._warm_at = 0.0
+        self.held = asyncio.Event()
+        """Nothing but probes is answered until it is set (`held=False` sets it at once)."""
+        if not held:
+            self.held.set()
         self.broken: int | None = None
         """A status that answers everything, probes too."""
 
@@ -85,6 +90,7 @@ class VlServerSimulator:
         app.router.add_post("/v1/ocr", self._answer)
         app.router.add_get("/v1/models", self._models)
         app.router.add_get("/state", self._state)
+        app.router.add_get("/release", self._release)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.05, access_log=None)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True).start()
@@ -105,6 +111,10 @@ class VlServerSimulator:
         if self.key is not None and request.headers.get("Authorization") != f"Bearer {self.key}":
             return _error(401, "Unauthorized")
         return web.json_response({"object": "list", "data": [{"id": self.model or "glm-ocr", "object": "model"}]})
+
+    async def _release(self, request: web.Request) -> web.Response:
+        self.held.set()
+        return web.Response()
 
     async def _state(self, request: web.Request) -> web.Response:
         names = ("in_flight", "most_in_flight", "refused", "disconnected", "answered", "asked", "probes")
@@ -150,6 +160,7 @@ class VlServerSimulator:
                 self.script(body, number) if callable(self.script) else self.script[min(number, len(self.script) - 1)]
             )
             act = act_of(entry)
+            await self.held.wait()
         await asyncio.sleep(act.delay_s)
         if act.gate is not None:
             await act.gate.wait()
@@ -295,6 +306,7 @@ def main() -> None:
     parser.add_argument("--model", default=None)
     parser.add_argument("--key", default=None)
     parser.add_argument("--busy", type=int, default=None, help="429 above so many")
+    parser.add_argument("--held", action="store_true", help="answer nothing until somebody gets /release")
     parser.add_argument("--cold", type=float, default=0.0, help="seconds of 503 at first")
     args = parser.parse_args()
 
@@ -308,6 +320,7 @@ def main() -> None:
             batch=Batch(args.speed, args.slots) if args.speed else None,
             port=args.port,
             keep=False,
+            held=args.held,
         )
         async with server:
             print(server.url, flush=True)

@@ -51,7 +51,7 @@ def test_requests_of_revoked_partitions_are_cancelled_and_answered_once_by_the_o
     bucket = f"docfleet-{time.time_ns():x}"
     asyncio.run(stored(work, s3, bucket))
     (port,) = free_ports(1)
-    options = ["--port", str(port), "--speed", "1.0", "--tokens", "70-70", "--slots", "512"]
+    options = ["--port", str(port), "--tokens", "20-20", "--held"]
     server = spawn(
         [sys.executable, "-m", "tests.support.vl_server", *options], tmp_path / "server.log", Path(__file__).parents[3]
     )
@@ -72,7 +72,7 @@ def test_requests_of_revoked_partitions_are_cancelled_and_answered_once_by_the_o
             writer.flush()
             first = fleet.start("vl_worker")
             fleet.wait_ready(first)
-            until(lambda: state(port)["in_flight"] == IN_FLIGHT, 90, "all are in flight")
+            until(lambda: state(port)["in_flight"] == IN_FLIGHT, 120, "all are in flight")
             second = fleet.start("vl_worker")
             until(lambda: state(port)["disconnected"] > 0, 60, "the first cancellation")
             began = time.monotonic()
@@ -86,6 +86,8 @@ def test_requests_of_revoked_partitions_are_cancelled_and_answered_once_by_the_o
             assert cancelled >= 40, "about half of them"
             until(lambda: state(port)["disconnected"] == cancelled, 2, "the server knows of every one")
             fleet.wait_ready(second)
+            until(lambda: state(port)["in_flight"] == IN_FLIGHT, 120, "the other worker has asked again")
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/release", timeout=5).close()
             found = Counter(
                 json.loads(m.value())["task_id"]
                 for m in topic.read(fresh_kafka.bootstrap, "docs.results", len(run), 120, 3.0)
