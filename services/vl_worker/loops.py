@@ -31,8 +31,9 @@ MAX_PERIOD = 12
 """Rows after which a table's rows may begin again."""
 EQUAL_ROWS = 200
 """Rows of a stretch that repeats which no page has."""
-BLANKS = frozenset(" \t\n._-·…—=*|")
-"""What rows of a form and dotted lines are made of: repeated honestly, and no text."""
+BLANKS = frozenset(" \t\r\n._-·…—–=*|●•○■□▪◦☐☑✓")
+"""What rows of a form, dotted lines and bare bullets are made of: repeated honestly, and no text. Other punctuation is not in it: models
+loop on commas."""
 
 
 def is_looping(text: str) -> bool:

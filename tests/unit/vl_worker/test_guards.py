@@ -128,6 +128,8 @@ def test_loops_are_found(text: str) -> None:
     [
         "____________________________________________________________________",
         "Chapter 1 " + "." * 400,
+        "\n".join("●" * 30),
+        "☐ " * 40,
         "Yes\nNo\nYes\nNo\nNo\nYes",
         "1. a\n2. b\n3. c\n4. d\n5. e\n6. f\n7. g\n8. h\n9. i\n10. j\n11. k",
         "ha ha ha ha",
