@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pymupdf
 
-from samples.generator import breaking, fonts, tables
+from samples.generator import breaking, fonts
 from samples.generator.sheet import BLACK, Color, Sheet
 from samples.generator.style import Style, heading_number
 from samples.generator.truth import Element, Line, hull, rounded
@@ -96,6 +96,10 @@ class Flow:
             self.bottom = self.limit if not self._bounded else self.bottom
         else:
             self.new_page()
+
+    @property
+    def is_in_columns(self) -> bool:
+        return len(self._columns) > 1
 
     @property
     def is_last_column(self) -> bool:
@@ -249,43 +253,6 @@ class Flow:
             found.append(self.add("list_item", lines, text=text, number=marker, depth=depth, size=style.size))
         self.skip(style.size * 0.6)
         return found
-
-    def table(self, grid: tables.Grid, *, caption: str | None = None, repeat: bool = True, width: float = 1.0) -> None:
-        """A table with its caption above; cut at the foot of the page between rows, with or without its header again."""
-        style = self.style
-        heights = tables.heights(grid, self.measure * width)
-        above = style.size * 2.4 if caption else 0.0
-        self.need(above + sum(heights[: grid.header_rows + 2]) + 6)
-        words = self.caption(caption, centred=True) if caption else None
-        self.skip(3)
-        head = list(range(grid.header_rows))
-        row, before = 0, None
-        while row < grid.num_rows:
-            rows: list[int] = list(head) if before is not None and repeat else []
-            used = sum(heights[r] for r in rows)
-            end = self._rows_that_fit(grid, heights, row, self.room - used)
-            rows += range(row, end)
-            x = self.left + self.measure * (1 - width) / 2
-            facts: dict[str, Any] = {"column": self.column if len(self._columns) > 1 else 0}
-            if before is not None:
-                facts["continues"] = before.id
-            element = tables.draw(self.sheet, grid, x, self.y, self.measure * width, rows, **facts)
-            if words is not None and before is None:
-                words.target = element.id
-            self.y += sum(heights[r] for r in rows)
-            before, row = element, end
-            if row < grid.num_rows:
-                self.next_column()
-        self.skip(style.size * 1.2)
-
-    def _rows_that_fit(self, grid: tables.Grid, heights: list[float], start: int, room: float) -> int:
-        end, used = start, 0.0
-        while end < grid.num_rows and used + heights[end] <= room:
-            used += heights[end]
-            end += 1
-        while end < grid.num_rows and end > start + 1 and not tables.may_break_before(grid, end):
-            end -= 1
-        return max(end, start + 1)
 
     def caption(self, text: str, *, centred: bool = False, target: Element | None = None) -> Element:
         """Of a table or picture, smaller than the body."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from samples.generator import pictures, seals, tables
+from samples.generator import cutting, pictures, seals, tables
 from samples.generator.flow import Flow
 from samples.generator.templates.parts import any_grid, paragraphs
 
@@ -59,7 +59,7 @@ def invoice(flow: Flow, rng: Random) -> None:
         tables.GridCell(row=rows - 1, col=0, col_span=4, text=words.columns[1]),
         tables.GridCell(row=rows - 1, col=4, text=total),
     ]
-    flow.table(grid)
+    cutting.place(flow, grid)
     paragraphs(flow, rng, 1)
     if rng.random() < 0.6:
         table = next(e for e in flow.sheet.truth.elements if e.label == "table")

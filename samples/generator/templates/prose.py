@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from samples.generator import breaking, fonts, pictures
+from samples.generator import breaking, cutting, fonts, pictures
 from samples.generator.flow import Flow
 from samples.generator.templates.parts import any_grid, figure, paragraphs
 from samples.generator.words import LANGUAGES
@@ -41,8 +41,8 @@ def report(flow: Flow, rng: Random) -> None:
         if rng.random() < 0.5:
             figure(flow, rng)
         if rng.random() < 0.4:
-            flow.table(
-                any_grid(flow, rng, rng.randint(3, 6)), caption=words.caption(rng, "table", flow.number("table"))
+            cutting.place(
+                flow, any_grid(flow, rng, rng.randint(3, 6)), caption=words.caption(rng, "table", flow.number("table"))
             )
     if rng.random() < 0.4:
         separator = "" if words.han else " "
@@ -70,7 +70,8 @@ def paper(flow: Flow, rng: Random) -> None:
         if rng.random() < 0.35:
             figure(flow, rng)
         if rng.random() < 0.35:
-            flow.table(
+            cutting.place(
+                flow,
                 any_grid(flow, rng, rng.randint(4, 6), cols=rng.randint(2, 3)),
                 caption=words.caption(rng, "table", flow.number("table")),
             )

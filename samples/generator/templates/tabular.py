@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+from samples.generator import cutting
 from samples.generator.flow import Flow
 from samples.generator.templates.parts import any_grid, paragraphs
 from samples.generator.truth import Ruling
@@ -19,7 +20,7 @@ def tables_page(flow: Flow, rng: Random) -> None:
         paragraphs(flow, rng, 1)
         grid = any_grid(flow, rng, rng.randint(4, 9), ruling=ruling, spans=rng.random() < 0.5)
         caption = words.caption(rng, "table", flow.number("table")) if rng.random() < 0.8 else None
-        flow.table(grid, caption=caption, width=rng.choice((1.0, 1.0, 0.8)))
+        cutting.place(flow, grid, caption=caption, width=rng.choice((1.0, 1.0, 0.8)))
 
 
 def ledger(flow: Flow, rng: Random) -> None:
@@ -29,5 +30,5 @@ def ledger(flow: Flow, rng: Random) -> None:
     paragraphs(flow, rng, 1)
     ruling: Ruling = rng.choice(("full", "full", "rows", "none"))
     grid = any_grid(flow, rng, rng.randint(45, 80), cols=rng.randint(4, 6), ruling=ruling, spans=rng.random() < 0.25)
-    flow.table(grid, caption=words.caption(rng, "table", flow.number("table")), repeat=rng.random() < 0.6)
+    cutting.place(flow, grid, caption=words.caption(rng, "table", flow.number("table")), repeat=rng.random() < 0.6)
     paragraphs(flow, rng, 1)
