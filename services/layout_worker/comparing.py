@@ -15,6 +15,8 @@ from shared.children.child import Child
 from shared.contracts.document import ModelRef
 from shared.documents.page import OpenedPage, Picture
 
+TRIES = 3
+"""Pages on which a font is compared in vain before it is let be."""
 DOCUMENTS = 256
 """Documents whose fonts are remembered: a few names and numbers each."""
 
@@ -25,6 +27,7 @@ class Comparer:
     def __init__(self, engine: Child) -> None:
         self._engine = engine
         self._known: OrderedDict[str, Verdicts] = OrderedDict()
+        self._tries: dict[tuple[str, str], int] = {}
         self._model: ModelRef | None = None
 
     def unsettled(self, document: str, doubts: Sequence[Doubt]) -> list[Doubt]:
@@ -43,7 +46,8 @@ class Comparer:
         known = self._known.setdefault(document, {})
         self._known.move_to_end(document)
         while len(self._known) > DOCUMENTS:
-            self._known.popitem(last=False)
+            gone, _ = self._known.popitem(last=False)
+            self._tries = {name: count for name, count in self._tries.items() if name[0] != gone}
         new: Verdicts = {}
         left = self.unsettled(document, doubts)
         if left and shown is not None:
@@ -68,7 +72,14 @@ class Comparer:
             for doubt in left:
                 values = [value for value in (next(following) for _ in doubt.lines) if value is not None]
                 new[doubt.key] = Compared(similarity=round(sum(values) / len(values), 2) if values else None)
-        # What was not settled here may be on a page with better lines.
-        known.update({k: v for k, v in new.items() if k != LAYER and v.similarity is not None})
+        for key, verdict in new.items():
+            # What was not settled here may be on a page with better lines, but not for ever: a script that the recogniser does not
+            # know is on every page.
+            if key == LAYER:
+                continue
+            self._tries[document, key] = self._tries.get((document, key), 0) + 1
+            if verdict.similarity is not None or self._tries[document, key] >= TRIES:
+                known[key] = verdict
+                del self._tries[document, key]
         verdicts = {doubt.key: verdict for doubt in doubts if (verdict := new.get(doubt.key) or known.get(doubt.key))}
         return verdicts, [self._model] if verdicts and self._model else []
