@@ -59,12 +59,13 @@ def test_glm_ocr(kind: str, prompt: str) -> None:
     ],
 )
 def test_paddleocr_vl(kind: str, prompt: str) -> None:
-    """PaddlePaddle/PaddleX 02038c1 doc_vlm/predictor.py, vllm-server branch, with the pipeline's 4096 new tokens."""
+    """PaddlePaddle/PaddleX 02038c1 doc_vlm/predictor.py, vllm-server branch, with what pipeline.py 01c1d80 gives it."""
     assert body_of("paddleocr-vl", kind) == {
         "model": "PaddleOCR-VL-0.9B",
         "messages": [{"role": "user", "content": [PICTURE, {"type": "text", "text": prompt}]}],
         "temperature": 0,
         "max_completion_tokens": 4096,
+        "skip_special_tokens": True,
     }
 
 
