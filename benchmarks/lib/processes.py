@@ -41,11 +41,6 @@ def tree(root: int) -> dict[int, _Stat]:
     return {pid: everything[pid] for pid in found}
 
 
-def children(root: int) -> set[int]:
-    """The living children of `root`, without theirs."""
-    return {pid for pid, stat in tree(root).items() if stat.parent == root}
-
-
 def cpu_s(root: int) -> float:
     """CPU seconds, user and system, that `root` and all that descends from it have used so far."""
     return sum(stat.cpu_s for stat in tree(root).values())

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks.breakdown import Spent, part_name, together
+from benchmarks.lib.inside import Spent, part_name, together
 from benchmarks.lib.timers import TimedEngine, Timers, model_of
 from benchmarks.lib.work import macs
 from shared.models.manifest import names
@@ -91,6 +91,6 @@ def test_model_of_an_installed_file() -> None:
 
 
 def test_documents_add_up() -> None:
-    one = Spent(2, 1.0, 0.5, {"a": 0.25, "b": 0.25}, {"a": 1}, {"a": 5.0})
-    both = together([one, Spent(1, 2.0, 1.0, {"a": 1.0}, {"a": 2}, {})])
-    assert both == Spent(3, 3.0, 1.5, {"a": 1.25, "b": 0.25}, {"a": 3}, {"a": 5.0})
+    one = Spent(2, 1.0, 0.5, 0.1, {"a": 0.25, "b": 0.25}, {"a": 1}, {"a": 5.0})
+    both = together([one, Spent(1, 2.0, 1.0, 0.2, {"a": 1.0}, {"a": 2}, {})])
+    assert both == Spent(3, 3.0, 1.5, pytest.approx(0.3), {"a": 1.25, "b": 0.25}, {"a": 3}, {"a": 5.0})
