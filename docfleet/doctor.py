@@ -8,6 +8,9 @@ from __future__ import annotations
 import asyncio
 import importlib
 import importlib.metadata
+import json
+import os
+import subprocess
 import sys
 import time
 import uuid
@@ -21,7 +24,7 @@ from shared.settings import Settings
 State = Literal["ok", "warning", "missing"]
 
 TIMEOUT_S = 5.0
-"""For one look at the broker or a model server."""
+"""For one look at the broker."""
 
 OFFSETS_KEPT_MINUTES = 7 * 24 * 60
 """Kafka's own default of offsets.retention.minutes. With less, a group that rests over a holiday loses its place."""
@@ -40,8 +43,11 @@ class Finding:
 Check = Callable[[Settings], Iterator[Finding]]
 
 
-def look(settings: Settings, *, local: bool) -> Iterator[Finding]:
+def look(settings: Settings, *, local: bool, only_vl: bool = False) -> Iterator[Finding]:
     """All findings: those for `docfleet parse`, and unless `local` those for a fleet on Kafka and an object store."""
+    if only_vl:
+        yield from vl(settings)
+        return
     checks: list[Check] = [python, engines, models]
     if not local:
         checks += [broker, store]
@@ -184,29 +190,67 @@ async def _store(settings: Settings) -> list[Finding]:
 
 
 def vl(settings: Settings) -> Iterator[Finding]:
-    """The configured model servers answer."""
+    """The configured model servers answer a real request of the profile for one token."""
     if not settings.vl.endpoints:
         yield Finding("VL model", "ok", "none configured: tables, formulas and seals are read by the small models")
         return
-    import httpx
+    for found in vl_endpoints(settings):
+        yield _told(found, settings)
 
-    key = settings.vl.api_key
-    headers = {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
-    for endpoint in settings.vl.endpoints:
-        try:
-            answer = httpx.get(f"{endpoint.rstrip('/')}/models", headers=headers, timeout=TIMEOUT_S)
-            answer.raise_for_status()
-            names = [str(model["id"]) for model in answer.json()["data"]]
-        except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
-            yield Finding(
-                "VL model",
-                "missing",
-                f"{endpoint}: {error!s:.200}",
-                "start the model server, or change DOCFLEET_VL__ENDPOINTS",
+
+def vl_endpoints(settings: Settings) -> list[dict[str, Any]]:
+    """What `services.vl_worker.check` finds at each endpoint. Raises `Unavailable` when it does not come to an end."""
+    group = settings.vl.model_dump(mode="json", exclude_unset=True)
+    if settings.vl.api_key is not None:
+        group["api_key"] = settings.vl.api_key.get_secret_value()
+    given = {f"DOCFLEET_VL__{name.upper()}": _as_variable(value) for name, value in group.items() if value is not None}
+    limit = settings.vl.probe_timeout_s + 30
+    command = [sys.executable, "-m", "services.vl_worker.check"]
+    try:
+        done = subprocess.run(
+            command, env={**os.environ, **given}, capture_output=True, text=True, timeout=limit, check=True
+        )
+        return list(json.loads(done.stdout))
+    except subprocess.TimeoutExpired:
+        raise Unavailable("vl", f"the check of the VL endpoints did not end within {limit:g} s") from None
+    except (subprocess.CalledProcessError, ValueError) as error:
+        said = getattr(error, "stderr", "") or str(error)
+        raise Unavailable("vl", f"the check of the VL endpoints failed: {said[-300:]}") from error
+
+
+def _as_variable(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _told(found: dict[str, Any], settings: Settings) -> Finding:
+    """What to do about it."""
+    where, model, names = found["endpoint"], found["model"], ", ".join(found["names"])
+    profile = settings.vl.profile
+    said = f"{where}: {found['why']}"
+    match found["state"]:
+        case "ready":
+            return Finding("VL model", "ok", f"{where} answers as {model}, one token after {found['seconds']:.2f} s")
+        case "busy":
+            return Finding("VL model", "warning", f"{said}; it works, only not for us now", "wait, or raise its limits")
+        case "other":
+            todo = f"set DOCFLEET_VL__PROFILE to the profile of that model (is {profile}), or DOCFLEET_VL__MODEL to its name"
+            return Finding("VL model", "warning", f"{where} answers to {model}, and says it serves {names}", todo)
+        case "model":
+            serve = (
+                f"serve it as {model} (vLLM: --served-model-name), or set DOCFLEET_VL__MODEL and DOCFLEET_VL__PROFILE"
             )
-            continue
-        if settings.vl.model is not None and settings.vl.model not in names:
-            todo = f"set DOCFLEET_VL__MODEL to one of: {', '.join(names)}"
-            yield Finding("VL model", "missing", f"{endpoint} does not serve {settings.vl.model}", todo)
-        else:
-            yield Finding("VL model", "ok", f"{endpoint} serves {', '.join(names)}")
+            return Finding("VL model", "missing", said, serve + (f" to one of: {names}" if names else ""))
+        case "key":
+            return Finding(
+                "VL model", "missing", said, "set DOCFLEET_VL__API_KEY, or a file of it in DOCFLEET_SECRETS_DIR"
+            )
+        case "cold":
+            todo = "wait until the model is loaded; if it is, look at its log, or raise DOCFLEET_VL__PROBE_TIMEOUT_S"
+            return Finding("VL model", "missing", said, todo)
+        case "away":
+            return Finding("VL model", "missing", said, "start the model server, or change DOCFLEET_VL__ENDPOINTS")
+        case "profile":
+            return Finding("VL model", "missing", found["why"], "set DOCFLEET_VL__PROFILE to one of them")
+        case _:
+            todo = f"does the URL end in /v1, and is {profile} the profile of what is served"
+            return Finding("VL model", "missing", said, todo + (f" ({names})?" if names else "?"))

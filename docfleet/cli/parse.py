@@ -160,6 +160,7 @@ def parse(
                     profile_named(
                         vl_profile, own_profile.parent if own_profile else None
                     )  # what cannot be used is told now
+                _reachable(overrides["vl"])
             if password_file:
                 overrides["limits"] = {"passwords": str(password_file.resolve().parent)}
             wish = Wish(found.inputs, out, options, overlays, counts, overrides, logs, password_file, timings, started)
@@ -169,6 +170,19 @@ def parse(
     finally:
         processes.stop(grace_s=0.0)
     raise typer.Exit(code)
+
+
+def _reachable(vl: dict[str, Any]) -> None:
+    """A model server that cannot be asked is told now: the fleet would wait for it."""
+    from docfleet.cli.console import fail
+    from docfleet.doctor import vl as look
+    from shared.settings import Settings
+
+    for finding in look(Settings(vl={**Settings().vl.model_dump(exclude_unset=True), **vl})):
+        if finding.state == "missing":
+            raise fail(f"{finding.found}\n{finding.todo}")
+        if finding.state == "warning":
+            typer.echo(f"{finding.found}: {finding.todo}", err=True)
 
 
 def _run(wish: Wish, processes: Processes) -> int:

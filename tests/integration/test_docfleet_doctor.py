@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import http.server
-import json
-import threading
-
 import pytest
 
 from docfleet import doctor
@@ -72,36 +68,6 @@ def test_a_store_that_is_away():
     )
     (finding,) = doctor.store(settings)
     assert (finding.what, finding.state) == ("store", "missing")
-
-
-@pytest.fixture
-def model_server():
-    class Models(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            body = json.dumps({"data": [{"id": "glm-ocr"}]}).encode()
-            self.send_response(200 if self.path == "/v1/models" else 404)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    server = http.server.HTTPServer(("127.0.0.1", 0), Models)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.mark.parametrize(("model", "state"), [(None, "ok"), ("glm-ocr", "ok"), ("other", "missing")])
-def test_a_model_server_and_the_model_it_should_serve(model_server, model, state):
-    (finding,) = doctor.vl(Settings(vl={"endpoints": [model_server], "model": model}))
-    assert finding.state == state
-
-
-def test_a_model_server_that_is_away():
-    (finding,) = doctor.vl(Settings(vl={"endpoints": ["http://127.0.0.1:1/v1"]}))
-    assert finding.state == "missing"
 
 
 def test_the_local_look_needs_no_broker(settings):

@@ -39,6 +39,7 @@ class VlServerSimulator:
         busy_status: int = 429,
         busy_after: str | None = "0.05",
         model: str | None = None,
+        any_name: bool = False,
         key: str | None = None,
         cold_s: float = 0.0,
         batch: Batch | None = None,
@@ -51,6 +52,8 @@ class VlServerSimulator:
         self.busy_status = busy_status
         self.busy_after = busy_after
         self.model = model
+        self.any_name = any_name
+        """Answers to every name, as llama.cpp does."""
         self.key = key
         self.cold_s = cold_s
         self.batch = batch
@@ -141,7 +144,7 @@ class VlServerSimulator:
             return _error(self.broken, "broken")
         if time.monotonic() < self._warm_at:
             return _error(503, "the model is loading")
-        if self.model is not None and body.get("model", self.model) != self.model:
+        if not self.any_name and self.model is not None and body.get("model", self.model) != self.model:
             return _error(404, f"The model `{body.get('model')}` does not exist.")
         if body.get("max_tokens") == 1 or body.get("max_length") == 1:
             self.probes += 1
