@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -78,7 +79,8 @@ class Asker:
 
     def _call(self, kind: str, jpegs: Sequence[bytes], corrected: bool) -> Call:
         request = request_of(self.profile, kind, jpegs, model=self._model, corrected=corrected)
-        return call_of(request, stream=self.settings.stream)
+        call = call_of(request, stream=self.settings.stream)
+        return replace(call, foreign=self.profile.name != self.settings.profile)
 
     def _judged(self, answer: Answer, kind: str, place: Place, read: Callable[[str], Judged[T]]) -> Judged[T]:
         if len(answer.text) > self.settings.max_answer_chars:

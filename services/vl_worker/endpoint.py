@@ -68,7 +68,7 @@ class Endpoint:
                 http.stream("POST", self.url + call.path, content=call.body) as response,
             ):
                 if response.status_code != 200:
-                    await self._refused(response)
+                    await self._refused(response, call)
                 return await self._read(response, call, started, hopeless)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             raise Absent(f"no connection ({error!s:.100})") from error
@@ -84,7 +84,7 @@ class Endpoint:
         """Close all connections."""
         await self._pool.close()
 
-    async def _refused(self, response: httpx.Response) -> None:
+    async def _refused(self, response: httpx.Response, call: Call) -> None:
         body = b""
         async for data in response.aiter_bytes():
             body += data
@@ -94,7 +94,7 @@ class Endpoint:
         trouble = trouble_of(
             response.status_code, response.headers.get("retry-after"), why, self._settings.retry_after_s
         )
-        if trouble is not None:
+        if trouble is not None and not (call.foreign and response.status_code == 404):
             raise trouble
         raise DocfleetError(
             ErrorCode.model_unavailable,

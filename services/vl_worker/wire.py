@@ -49,6 +49,8 @@ class Call:
     body: bytes
     reader: Callable[[str], Reader]
     """A reader for an answer of this content type."""
+    foreign: bool = False
+    """For another model than the endpoints are there for: that they do not serve it is this request's outcome and no fault of theirs."""
 
 
 class _Error(msgspec.Struct):
