@@ -23,6 +23,8 @@ tables for figures."""
 FULL_LINES = 4
 SURE_PICTURE = 0.5
 """A weaker picture with `FULL_LINES` lines in it is none; real figures of generated pages score 0.85 and more."""
+WHOLE_PAGE = 0.75
+"""Share of the page from which a picture with `FULL_LINES` lines in it is the page, however sure."""
 SURE_TABLE = 0.9
 """A table below this must show two pieces side by side in two rows; real tables of generated pages score 0.95 and more, paragraphs and
 lists mostly 0.5, one 0.82."""
@@ -40,9 +42,10 @@ CHINESE, WORDS = 0.3, 0.7
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
-def is_no_picture(box: FoundBox, lines: Sequence[TextLine]) -> bool:
-    """Whether a weak picture stands on text: the network gives such boxes to whole pages and to white space with a page number."""
-    if box.label != "picture" or box.score >= SURE_PICTURE:
+def is_no_picture(box: FoundBox, lines: Sequence[TextLine], page: float) -> bool:
+    """Whether a weak picture, or one over nearly all of the page (of this area), stands on text: it is the photograph of a page, or white
+    space with a page number."""
+    if box.label != "picture" or (box.score >= SURE_PICTURE and area(box.bbox) < WHOLE_PAGE * page):
         return False
     return sum(share_inside(line.bbox, box.bbox) > INSIDE for line in lines) >= FULL_LINES
 

@@ -20,6 +20,8 @@ DARK = 100
 """Grey level of the ground below which ink may be lighter than it. Paper beside a dark picture has a mean above it, half being paper."""
 RULE, THIN = 24, 4
 """Pixels: a run of ink this long and thinner than that is a ruling line, which nobody reads."""
+BAR, BAR_DARK, BAR_SHARE = 2.5, 150, 0.5
+"""Length by width, grey level and share of pixels below it, from which something long at the page's edge is a shadow and no text."""
 EDGE = 0.02
 """Share of a side that is left out: shadows of a scanner's lid and of a book's edge."""
 
@@ -56,3 +58,18 @@ def _rules(inked: NDArray[np.uint8], long: tuple[int, int], thick: tuple[int, in
     """Runs as long as the kernel (height, width) `long` that are thinner than `thick`."""
     runs = cv2.morphologyEx(inked, cv2.MORPH_OPEN, np.ones(long, np.uint8))
     return np.asarray(cv2.subtract(runs, cv2.morphologyEx(inked, cv2.MORPH_OPEN, np.ones(thick, np.uint8))))
+
+
+def is_bar(picture: NDArray[np.uint8], quad: NDArray[np.float32]) -> bool:
+    """Whether a "line" (four corners `[4, 2]` in pixels of an RGB picture) at the picture's edge is the shadow of a book or a lid: much
+    longer than wide and mostly dark. Columns of characters are less than half ink."""
+    height, width = picture.shape[:2]
+    low, high = np.floor(quad.min(axis=0)).astype(int), np.ceil(quad.max(axis=0)).astype(int)
+    across, down = high - low
+    if max(across, down) < BAR * max(1, min(across, down)):
+        return False
+    near = EDGE * max(height, width)
+    if low[0] > near and low[1] > near and high[0] < width - near and high[1] < height - near:
+        return False
+    part = picture[max(0, low[1]) : high[1], max(0, low[0]) : high[0]]
+    return bool(part.size) and float(np.mean(part.max(axis=2) < BAR_DARK)) > BAR_SHARE

@@ -22,6 +22,8 @@ MARGIN = 0.08
 """Share of the page's height at the top and the bottom in which running matter stands: 67 pt of A4, where margins are 72 and more."""
 FAR = 0.15
 """Farther from the edge than this nothing is running matter; the assembler's rule has the same value."""
+OUTER = 0.25
+"""The same where nothing of the page is nearer to the edge: margins of some pages are wide."""
 HEADER_LARGER = 1.3
 """Times the usual size from which what the network took for a header is a heading; the assembler's rule has 1.25 of the document's."""
 GAP = 1.2
@@ -96,6 +98,12 @@ class _Margins:
             return "top"
         return "bottom" if y0 >= (1 - share) * self.height else None
 
+    def is_outermost(self, draft: Draft) -> bool:
+        """Whether no line of the page is nearer to the top, or none nearer to the bottom, than the region's."""
+        _, y0, _, y1 = draft.bbox
+        above, below = any(bottom <= y0 for _, bottom in self._tops), any(top >= y1 for top, _ in self._tops)
+        return not (above and below)
+
     def stands_apart(self, draft: Draft) -> bool:
         """Whether a region in the margin is far from the next line towards the middle, in its own line heights."""
         edge = self.edge(draft, MARGIN)
@@ -116,7 +124,11 @@ def _label(draft: Draft, style: Style, margins: _Margins, drafts: Sequence[Draft
     if label in ("page_header", "page_footer"):
         if all((style.ratio(line) or 0.0) >= HEADER_LARGER for line in draft.lines) and (native or heading):
             return "section_header"
-        return label if margins.edge(draft, FAR) else "text"
+        return (
+            label
+            if margins.edge(draft, FAR) or (margins.edge(draft, OUTER) and margins.is_outermost(draft))
+            else "text"
+        )
     if short and not heading and label in ("text", "reference", "caption", "footnote") and margins.stands_apart(draft):
         edge = margins.edge(draft, MARGIN)
         if native and _NUMBER.fullmatch(text) and any(c.isdigit() for c in text) and len(draft.lines) == 1:

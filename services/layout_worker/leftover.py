@@ -28,6 +28,8 @@ MOST_INK = 0.25
 """Share of the map's blocks from which the page is a picture itself."""
 EDGE = 0.015
 """Share of a side, from each edge of the page, where ink is the scanner's."""
+LEAST_SHARE = 0.003
+"""Share of a picture's cells with ink: a diagram of thin lines has 0.02, paper with a page number 0.001."""
 MOST_CLUSTERS = 200
 PARTS = 6
 """Places of a page that are looked at again."""
@@ -88,6 +90,14 @@ def clusters(ink: Ink, known: Iterable[Sequence[float]]) -> list[Cluster]:
                 Cluster([min(xs) * step_x, min(ys) * step_y, (max(xs) + 1) * step_x, (max(ys) + 1) * step_y], cells)
             )
     return sorted(found) if len(found) <= MOST_CLUSTERS else []
+
+
+def is_empty(ink: Ink, box: Sequence[float]) -> bool:
+    """Whether a box (page units) is bare paper: fewer of its cells than `LEAST_SHARE` have ink."""
+    rows = slice(max(0, math.floor(box[1] / ink.down)), math.ceil(box[3] / ink.down))
+    columns = slice(max(0, math.floor(box[0] / ink.across)), math.ceil(box[2] / ink.across))
+    part = ink.cells[rows, columns] >= INKED
+    return bool(part.size) and float(part.mean()) < LEAST_SHARE
 
 
 def inked(ink: Ink, box: Box) -> Box:

@@ -63,7 +63,7 @@ def build(
     lines = [piece.line for piece in pieces]
     tables = [*gridded, *_tables(drawn, lines, [table.bbox for table in gridded], fields)]
     drafts = [*fields, *(_draft_of_seal(bbox) for bbox in drawn.seals), *tables]
-    drafts += [_draft_of_box(box) for box in boxes if _is_news(box, drawn, tables, fields, lines)]
+    drafts += [_draft_of_box(box) for box in boxes if _is_news(box, drawn, tables, fields, lines, width * height)]
     drafts += [_draft_of_figure(bbox) for bbox in drawn.figures if not _is_known_figure(bbox, drafts)]
     left: list[TextLine] = []
     for piece in pieces:
@@ -141,10 +141,15 @@ def _draft_of_figure(bbox: Box) -> Draft:
 
 
 def _is_news(
-    box: FoundBox, drawn: Drawn, tables: Sequence[Draft], fields: Sequence[Draft], lines: Sequence[TextLine]
+    box: FoundBox,
+    drawn: Drawn,
+    tables: Sequence[Draft],
+    fields: Sequence[Draft],
+    lines: Sequence[TextLine],
+    page: float,
 ) -> bool:
     """Whether a box of the network says something that is not known for sure, or refuted."""
-    if any(iou(box.bbox, seal) > SAME_SEAL for seal in drawn.seals) or doubts.is_no_picture(box, lines):
+    if any(iou(box.bbox, seal) > SAME_SEAL for seal in drawn.seals) or doubts.is_no_picture(box, lines, page):
         return False
     if box.label in ("picture", "table") and sum(share_inside(f.bbox, box.bbox) > OWN for f in fields) >= FORM:
         return False
@@ -242,6 +247,8 @@ def _settled(draft: Draft, style: Style) -> list[Draft]:
         draft.label, draft.reason = "text", "too long for a heading"
     if draft.label == "caption":
         return _with_text_above(draft)
+    if draft.label in ("page_header", "page_footer"):
+        return _without_headings(draft, style)
     if draft.label in HOLDS_TEXT:
         return _by_columns(draft, style)
     if draft.label != "picture":
@@ -273,6 +280,23 @@ def _with_text_above(caption: Draft) -> list[Draft]:
         msgspec.structs.replace(caption, label=label, lines=part, bbox=hull(line.bbox for line in part))
         for label, part in parts
         if part
+    ]
+
+
+def _without_headings(running: Draft, style: Style) -> list[Draft]:
+    """A header, and the much larger lines that the network put into it, each by itself."""
+    large = [
+        line
+        for line in running.lines
+        if line.text and (style.ratio(line) or 0.0) >= kinds.HEADER_LARGER and len(line.text) > 1
+    ]
+    rest = [line for line in running.lines if not any(line is one for one in large)]
+    if not large or not rest:
+        return [msgspec.structs.replace(running, bbox=hull(line.bbox for line in running.lines))]
+    parts: list[tuple[Label, list[TextLine]]] = [("section_header", large), (running.label, rest)]
+    return [
+        msgspec.structs.replace(running, label=label, lines=lines, bbox=hull(line.bbox for line in lines))
+        for label, lines in parts
     ]
 
 

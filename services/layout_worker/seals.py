@@ -18,6 +18,8 @@ PINK_OVER, DARK = 20, 110
 """The same for the blurred edges of a stamp that is known to be there; a pixel whose brightest channel is below `DARK` is print."""
 LEAST, MOST = 0.045, 0.4
 """Diameter as a share of the picture's long side: 13 mm to 12 cm on A4. Stamps are 3 to 5 cm, small ones 2 cm."""
+MOST_OF_DETAIL = 0.98
+"""The same where the picture is too small to be a page: a photograph of the stamp itself."""
 SECTORS, FILLED = 24, 0.85
 """The ring is looked at in sectors; so many of them must hold red near the ellipse that the box defines."""
 RING = (0.8, 1.06)
@@ -72,8 +74,8 @@ def washed(picture: NDArray[np.uint8], seals: list[list[float]]) -> NDArray[np.u
     return clean
 
 
-def find_seals(picture: NDArray[np.uint8]) -> list[list[float]]:
-    """Boxes of stamps in pixels of an RGB picture, uint8 (height, width, 3); top to bottom."""
+def find_seals(picture: NDArray[np.uint8], *, detail: bool = False) -> list[list[float]]:
+    """Boxes of stamps in pixels of an RGB picture, uint8 (height, width, 3); top to bottom. `detail`: the picture may show little else."""
     mask = red(picture)
     if not mask.any():
         return []
@@ -81,10 +83,11 @@ def find_seals(picture: NDArray[np.uint8]) -> list[list[float]]:
     reach = max(3, round(long_side / 160))  # strokes of one stamp are nearer to each other than this
     joined = cv2.morphologyEx(mask.astype(np.uint8), cv2.MORPH_CLOSE, np.ones((reach, reach), np.uint8))
     count, _, stats, _ = cv2.connectedComponentsWithStats(joined, connectivity=8)
+    most = (MOST_OF_DETAIL if detail else MOST) * long_side
     found = []
     for index in range(1, count):
         x, y, w, h = (int(value) for value in stats[index, :4])
-        if not (LEAST * long_side <= min(w, h) and max(w, h) <= MOST * long_side and 0.5 <= w / h <= 2.0):
+        if not (LEAST * long_side <= min(w, h) and max(w, h) <= most and 0.5 <= w / h <= 2.0):
             continue
         box = [x, y, x + w, y + h]
         part = mask[y : y + h, x : x + w]

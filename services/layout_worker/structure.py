@@ -69,12 +69,28 @@ def parted(label: Label, lines: Sequence[TextLine], style: Style) -> list[tuple[
         else:
             runs.append((kind, [line]))
     out: list[tuple[Label, list[TextLine]]] = []
-    for kind, part in runs:
+    for kind, part in _with_whole_headings(runs, style):
         if kind == "text":
             listed = _with_lists(part) if not any(is_source(line.text or "") for line in part) else [("text", part)]
             out += [(label if found == "text" else found, held) for found, held in listed]
         else:
             out.append(("section_header" if kind == "heading" else "code", part))
+    return out
+
+
+def _with_whole_headings(
+    runs: Sequence[tuple[Kind, list[TextLine]]], style: Style
+) -> list[tuple[Kind, list[TextLine]]]:
+    """A heading of several lines, one of which ends like a sentence, is one heading: bold lines right above or below in one type."""
+    out: list[tuple[Kind, list[TextLine]]] = []
+    for kind, part in runs:
+        before = out[-1] if out else None
+        if before is not None and "heading" in (kind, before[0]) and {kind, before[0]} == {"heading", "text"}:
+            text = part if kind == "text" else before[1]
+            if len(text) == 1 and style.stands_out(text[0]) and not _differ(before[1][-1], part[0]):
+                out[-1] = ("heading", [*before[1], *part])
+                continue
+        out.append((kind, list(part)))
     return out
 
 
