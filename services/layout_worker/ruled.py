@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from services.layout_worker.boxes import Box, area, hull, share_inside
@@ -162,7 +163,8 @@ def _ruled(across: list[_Stroke], down: list[_Stroke], point: float) -> Ruled | 
         return None
     beside = _walls(down, xs, ys, point)
     below = _walls(across, ys, xs, point)
-    cells = _cells(xs, ys, beside, below)
+    cells = _compact(_cells(xs, ys, beside, below))
+    rows, cols = max(c.row + c.row_span for c in cells), max(c.col + c.col_span for c in cells)
     if len(cells) < 4 or len({cell.row for cell in cells}) < 2 or len({cell.col for cell in cells}) < 2:
         return None
     return Ruled(hull(cell.bbox for cell in cells), Grid(cells=cells), rows, cols)
@@ -225,6 +227,21 @@ def _cells(
         else:
             cells += [_cell(xs, ys, place // cols, place % cols, place // cols, place % cols) for place in places]
     return sorted(cells, key=lambda cell: (cell.row, cell.col))
+
+
+def _compact(cells: Sequence[GridCell]) -> list[GridCell]:
+    """Without the rows and columns in which no cell begins: only a stray piece of a rule said that they were there."""
+    rows, cols = sorted({cell.row for cell in cells}), sorted({cell.col for cell in cells})
+    return [
+        msgspec.structs.replace(
+            cell,
+            row=rows.index(cell.row),
+            col=cols.index(cell.col),
+            row_span=sum(cell.row <= row < cell.row + cell.row_span for row in rows),
+            col_span=sum(cell.col <= col < cell.col + cell.col_span for col in cols),
+        )
+        for cell in cells
+    ]
 
 
 def _cell(xs: Sequence[float], ys: Sequence[float], top: int, left: int, bottom: int, right: int) -> GridCell:

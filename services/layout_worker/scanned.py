@@ -7,6 +7,7 @@ left has to be most of the table that the network saw, and to hold its lines; el
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -15,14 +16,18 @@ from services.layout_worker.boxes import Box, area, common, hull
 from services.layout_worker.cells import upright
 from services.layout_worker.found import Strokes
 from services.layout_worker.ruled import Ruled
-from shared.contracts.layout import TextLine
+from shared.contracts.layout import Grid, GridCell, TextLine
 from shared.documents.page import Rule
 
 OF_TABLE = 0.7
 """Share of the network's box, and of the table's lines, that the grid must have."""
+STRAIGHT, LONG = 0.01, 0.5
+"""Slope up to which rules across are taken as they are (5 pt over a page), and the share of the table's width that they have."""
 TALL = 1.3
 """Line heights up to which a stroke down, and the middle share of a line's height in which a stroke across, is one of letters."""
 CORE = 0.7
+ROWS = 3
+"""Rows spanned by a cell from which lines that keep to the rows are no accident."""
 
 
 def grids(
@@ -33,6 +38,24 @@ def grids(
 ) -> list[Ruled]:
     """Grids of the tables, in page units. `scale` is pixels per page unit, `point` page units per point."""
     return [found for table in strokes if (found := _grid(table, lines, scale, point)) is not None]
+
+
+def rules(
+    strokes: Sequence[Strokes], lines: Sequence[TextLine], scale: tuple[float, float], point: float
+) -> list[Rule]:
+    """Rules across of tables that stand nearly straight, in page units: they show where a table without a grid begins and ends."""
+    out = []
+    for table in strokes:
+        if abs(table.slope) > STRAIGHT:
+            continue
+        bbox = _in_units(table.bbox, scale)
+        boxes = [upright(line.bbox, table.slope, bbox) for line in lines if common(line.bbox, bbox) > 0]
+        for run in table.across:
+            box = _in_units(run, scale)
+            if box[2] - box[0] >= LONG * (bbox[2] - bbox[0]) and not _in_letters(box, boxes, across=True):
+                middle = (box[1] + box[3]) / 2
+                out.append(Rule(bbox=[box[0], middle - 0.25 * point, box[2], middle + 0.25 * point], horizontal=True))
+    return out
 
 
 def _grid(table: Strokes, lines: Sequence[TextLine], scale: tuple[float, float], point: float) -> Ruled | None:
@@ -58,6 +81,8 @@ def _grid(table: Strokes, lines: Sequence[TextLine], scale: tuple[float, float],
     held = sum(_holds(best.bbox, box) for box in boxes)
     if area(best.bbox) < OF_TABLE * area(bbox) or held < OF_TABLE * len(boxes):
         return None
+    if any(_lacks_walls(cell.bbox, _inner_edges(cell, best.grid), boxes) for cell in best.grid.cells):
+        return None
     return _turned(best, table.slope, bbox)
 
 
@@ -78,7 +103,30 @@ def _in_letters(rule: Box, lines: Sequence[Box], across: bool) -> bool:
     return False
 
 
-def _holds(grid: Box, line: Box) -> bool:
+def _inner_edges(cell: GridCell, grid: Grid) -> list[float]:
+    """Where the rows that a cell spans meet, by the cells beside it."""
+    starts = {other.row: other.bbox[1] for other in grid.cells}
+    return [starts[row] for row in range(cell.row + 1, cell.row + cell.row_span) if row in starts]
+
+
+def _lacks_walls(cell: Sequence[float], edges: Sequence[float], lines: Sequence[Box]) -> bool:
+    """Whether the lines in a cell that spans several rows keep to these rows, at least `ROWS` of them: its walls were not seen.
+
+    The text of one cell runs on over the places where its neighbours' rows meet.
+    """
+    if len(edges) + 1 < ROWS:
+        return False
+    held = [line for line in lines if _holds(cell, line)]
+    crossed = any(
+        line[1] + 0.3 * (line[3] - line[1]) < edge < line[3] - 0.3 * (line[3] - line[1])
+        for line in held
+        for edge in edges
+    )
+    bands = pairwise([cell[1], *edges, cell[3]])
+    return not crossed and all(any(top <= (line[1] + line[3]) / 2 < bottom for line in held) for top, bottom in bands)
+
+
+def _holds(grid: Sequence[float], line: Sequence[float]) -> bool:
     x, y = (line[0] + line[2]) / 2, (line[1] + line[3]) / 2
     return grid[0] <= x <= grid[2] and grid[1] <= y <= grid[3]
 

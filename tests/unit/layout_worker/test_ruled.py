@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.layout_worker import cells, ruled
+from services.layout_worker import cells, ruled, scanned
+from services.layout_worker.found import Strokes
 from services.layout_worker.ruled import grids, holds
 from shared.contracts.layout import Grid, GridCell, TextLine
 from shared.documents.page import Rule
@@ -164,3 +165,33 @@ def test_upright_undoes_a_skew(degrees):
     slope = math.tan(math.radians(degrees))
     box = cells.upright([380, 200 + slope * 300, 420, 210 + slope * 300], slope, [0, 0, 200, 410])
     assert (box[1] + box[3]) / 2 == pytest.approx(205, abs=0.01)
+
+
+def test_a_stray_piece_of_a_rule_makes_no_row():
+    """Every cell spans the two rows that it would part."""
+    rules = [*full([0, 100, 200], [0, 40, 80]), across(60, 0, 30)]
+    (drawing,) = grids(rules)
+    assert (drawing.rows, drawing.cols) == (2, 2)
+    assert [(c.row, c.col, c.row_span, c.col_span) for c in drawing.grid.cells] == [
+        (0, 0, 1, 1), (0, 1, 1, 1), (1, 0, 1, 1), (1, 1, 1, 1)
+    ]  # fmt: skip
+
+
+def strokes(rules):
+    return Strokes(
+        bbox=[0, 0, 200, 120],
+        across=[list(rule.bbox) for rule in rules if rule.horizontal],
+        down=[list(rule.bbox) for rule in rules if not rule.horizontal],
+        slope=0.0,
+    )
+
+
+def test_a_scanned_grid_that_lost_its_walls_is_none():
+    """Four rows in the left column; on the right no rule was seen, but the lines keep to the rows."""
+    rules = [*full([0, 100], [0, 30, 60, 90, 120]), *full([100, 200], [0, 120])]
+    left = [line(10, 10 + 30 * n, 60, 20 + 30 * n) for n in range(4)]
+    in_rows = [line(110, 10 + 30 * n, 190, 20 + 30 * n) for n in range(4)]
+    running = [line(110, 8 + 13 * n, 190, 18 + 13 * n) for n in range(8)]
+    assert scanned.grids([strokes(rules)], left + in_rows, (1, 1), 1.0) == []
+    (drawing,) = scanned.grids([strokes(rules)], left + running, (1, 1), 1.0)
+    assert max(cell.row_span for cell in drawing.grid.cells) == 4
