@@ -16,6 +16,7 @@ def place(
     heights = tables.heights(grid, flow.measure * width)
     above = style.size * 2.4 if caption else 0.0
     flow.need(above + sum(heights[: grid.header_rows + 2]) + 6)
+    flow.skip(style.size * 0.5)
     words = flow.caption(caption, centred=True) if caption else None
     flow.skip(3)
     head = list(range(grid.header_rows))

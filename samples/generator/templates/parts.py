@@ -28,6 +28,7 @@ def figure(flow: Flow, rng: Random, *, red: bool = False, caption_above: bool = 
     style, words = flow.style, flow.style.words
     height = min(rng.uniform(90, 190), (flow.limit - style.top) * 0.4)
     flow.need(height + style.size * 4)
+    flow.skip(style.size * 0.5)
     text = words.caption(rng, "figure", flow.number("figure"))
     centred = rng.random() < 0.5
     above = flow.caption(text, centred=centred) if caption_above else None
