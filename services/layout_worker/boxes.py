@@ -51,6 +51,23 @@ def clipped(box: Sequence[float], width: float, height: float) -> Box:
     return [x0, y0, max(x0, x1), max(y0, y1)]
 
 
+def grown(box: Sequence[float], margin: float, width: float, height: float) -> Box:
+    """The box with this much more on all sides, as far as the page reaches."""
+    return clipped([box[0] - margin, box[1] - margin, box[2] + margin, box[3] + margin], width, height)
+
+
+def merged(boxes: Iterable[Sequence[float]]) -> list[Box]:
+    """Boxes that lie apart: those that overlap, also once they were joined, become one. Top to bottom, then left to right."""
+    apart: list[Box] = []
+    for box in boxes:
+        one = list(box)
+        while near := [other for other in apart if common(one, other) > 0]:
+            apart = [other for other in apart if not any(other is gone for gone in near)]
+            one = hull([one, *near])
+        apart.append(one)
+    return sorted(apart, key=lambda b: (b[1], b[0], b[3], b[2]))
+
+
 def overlap(a0: float, a1: float, b0: float, b1: float) -> float:
     """Length that two intervals share; negative is the gap between them."""
     return min(a1, b1) - max(a0, b0)

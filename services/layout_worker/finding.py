@@ -1,4 +1,7 @@
-"""Text lines of a page's picture: the whole page once, then the places where there is ink and no line."""
+"""Text lines of a page's picture: the whole page once, then the places where there is ink and no line.
+
+A page of text with pictures in it is looked at in its pictures alone, at the finer of the detector's two scales: print in figures is small.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,9 @@ from services.layout_worker.page import Plan
 from shared.children.child import Child
 from shared.documents.page import OpenedPage, Pictures
 
+LARGE_SIDE = 1_536
+"""Pixels of a page's long side at the scale at which its pictures are looked at; the detector's own for small print
+(`shared.models.lines`)."""
 MARGIN = 0.012
 """Space around a place that is looked at again, as a share of the page's long side: 10 pt of A4. The network wants paper around text."""
 SAME = 0.5
@@ -30,6 +36,8 @@ async def find_lines(engine: Child, opened: OpenedPage, planned: Plan, shown: Pi
         height=size.height,
         seals=[_scaled(seal, scale) for seal in planned.drawn.seals],
         tables=[_scaled(box.bbox, scale) for box in planned.boxes if box.label == "table"] if not opened.rules else [],
+        parts=[_scaled(place, scale) for place in planned.within],
+        parts_scale=min(1.0, LARGE_SIDE / max(size.width, size.height)),
     )
     lines, _ = await engine.call("lines", request, [pixels], returns=Lines)
     parts = again(lines.lines, planned, opened.width, opened.height, scale)
@@ -37,7 +45,7 @@ async def find_lines(engine: Child, opened: OpenedPage, planned: Plan, shown: Pi
         return lines
     more, _ = await engine.call(
         "lines",
-        msgspec.structs.replace(request, tables=[], parts=[_scaled(part, scale) for part in parts]),
+        msgspec.structs.replace(request, tables=[], parts=[_scaled(part, scale) for part in parts], parts_scale=1.0),
         [pixels],
         returns=Lines,
     )

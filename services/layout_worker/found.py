@@ -59,7 +59,9 @@ class LinesRequest(msgspec.Struct, frozen=True, kw_only=True):
     tables: list[list[float]] = []
     """Boxes of tables whose ruling lines are wanted."""
     parts: list[list[float]] = []
-    """Boxes to be looked at one by one, at full resolution, instead of the whole picture."""
+    """Boxes to be looked at one by one instead of the whole picture."""
+    parts_scale: float = 1.0
+    """Size at which parts are looked at, by their own."""
 
 
 class FoundLine(msgspec.Struct, frozen=True, kw_only=True):

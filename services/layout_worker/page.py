@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from services.layout_worker import drawing, leftover, match, regions, route, ruled, trust
-from services.layout_worker.boxes import Box, area, clipped, common
+from services.layout_worker.boxes import Box, area, clipped, common, grown, merged
 from services.layout_worker.clean import clean
 from services.layout_worker.drafts import HOLDS_TEXT, Draft, Drawn, Piece, Widget
 from services.layout_worker.fonts import Verdicts
@@ -30,6 +30,12 @@ were lower, all of one line.)"""
 BLANK_INK = 0.00005
 """Share of inked pixels below which a page is blank: 20 of the 450,000 of a small picture, dust."""
 
+PLACE_MARGIN = 0.012
+"""Space around a place that is looked at by itself, as a share of the page's long side: 10 pt of A4. The network wants paper around text."""
+MOST_PLACES, MANY_PLACES = 0.3, 12
+"""Share of the page, and number of places, from which the whole is looked at. Places are looked at 1.6 times as finely as a page, and what the
+network is given is filled up to fixed sizes, so that 0.3 of the page costs about as much as all of it."""
+
 Search = Literal["nothing", "direct", "lines"]
 
 
@@ -45,6 +51,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Degrees by which the page was turned clockwise to make it upright, beyond what it asks for itself."""
     search: Search
     """Whether text lines must be looked for in the picture; `direct`: all that is to be read are small single lines."""
+    within: list[Box] = []
+    """Where lines are looked for, in page units; empty means everywhere. See `_places`."""
     picture: bool
     """Whether anybody needs the full picture."""
 
@@ -68,6 +76,7 @@ def plan(
         settings.layout.min_confidence,
     )
     ink = leftover.ink_of(look, scale)
+    boxes = [box for box in boxes if box.label != "picture" or ink is None or not leftover.is_empty(ink, box.bbox)]
     drawn = Drawn(
         seals=[clipped(_scaled(seal, scale), page.width, page.height) for seal in look.seals],
         ruled=ruled.grids(page.rules),
@@ -95,6 +104,7 @@ def plan(
         ink=ink,
         turn=look.turn,
         search=search,
+        within=_places(page, judged, drafts, inspection) if search == "lines" else [],
         picture=search != "nothing" or options.pictures or bool(readers & {"rec", "vl"}),
     )
 
@@ -123,6 +133,22 @@ def _search(
         if sum(common(picture, box) for box in known) < 0.7 * area(picture):
             return "lines"
     return "direct" if empty else "nothing"
+
+
+def _places(page: OpenedPage, judged: trust.Trust, drafts: Sequence[Draft], inspection: Inspection) -> list[Box]:
+    """Where a page that is otherwise its own text may hold more: its pictures, and text boxes without lines.
+
+    Everywhere (an empty list) where its own text does not count, and where these places are so much of it that looking at them one by
+    one, which is done at a finer scale, would cost more than looking at the whole.
+    """
+    if page.unit != "pt" or judged.untrusted or judged.layer or not judged.trusted:
+        return []
+    found = trust.pictures_to_read(page, inspection.options)
+    found += [draft.bbox for draft in drafts if not draft.lines and draft.label not in ("picture", "seal")]
+    margin = PLACE_MARGIN * max(page.width, page.height)
+    places = merged([grown(box, margin, page.width, page.height) for box in found])
+    much = sum(area(place) for place in places) > MOST_PLACES * page.width * page.height
+    return [] if much or len(places) > MANY_PLACES else places
 
 
 def is_direct(draft: Draft, page: OpenedPage, settings: Settings) -> bool:

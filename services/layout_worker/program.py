@@ -26,7 +26,7 @@ from services.layout_worker.found import (
     Look,
     LookRequest,
 )
-from services.layout_worker.ink import CELL, ink_map, inked_part
+from services.layout_worker.ink import CELL, ink_map, inked_part, is_bar
 from services.layout_worker.samples import SampleReader
 from services.layout_worker.seals import find_seals, red, washed
 from services.layout_worker.strokes import find_strokes, slope_of
@@ -89,7 +89,7 @@ class Program:
                 FoundBox(label=b.label, raw_label=b.raw_label, bbox=[float(v) for v in b.bbox], score=float(b.score))
                 for b in boxes
             ],
-            seals=[[value * scale for value in seal] for seal in find_seals(glance)],
+            seals=[[value * scale for value in seal] for seal in find_seals(glance, detail=scale == 1.0)],
             ink=ink_of(glance),
             ink_map=inked.tobytes(),
             ink_columns=inked.shape[1],
@@ -103,7 +103,7 @@ class Program:
         picture = blocks[0].array((request.height, request.width, 3))
         detector = self._lines.result()
         clean = washed(picture, request.seals)
-        detected = _in_parts(detector, clean, request.parts) if request.parts else detector.detect(clean)
+        detected = _in_parts(detector, clean, request) if request.parts else detector.detect(clean)
         found = [
             FoundLine(
                 quad=(quad := [float(v) for v in line.quad.reshape(-1)]),
@@ -111,6 +111,7 @@ class Program:
                 red=_is_red(picture, quad, request.seals),
             )
             for line in detected
+            if not is_bar(clean, line.quad)
         ]
         slope = slope_of([line.quad for line in found])
         strokes = [find_strokes(picture, table, slope) for table in request.tables]
@@ -126,12 +127,16 @@ class Program:
         ), []
 
 
-def _in_parts(detector: LineDetector, picture: NDArray[np.uint8], parts: list[list[float]]) -> list[DetectedLine]:
+def _in_parts(detector: LineDetector, picture: NDArray[np.uint8], request: LinesRequest) -> list[DetectedLine]:
     lines = []
-    for x0, y0, x1, y1 in parts:
+    for x0, y0, x1, y1 in request.parts:
         left, top = max(0, int(x0)), max(0, int(y0))
-        for line in detector.detect(picture[top : int(y1) + 1, left : int(x1) + 1]):
-            lines.append(DetectedLine(line.quad + np.array([left, top], dtype=np.float32), line.score))
+        part = picture[top : int(y1) + 1, left : int(x1) + 1]
+        height, width = part.shape[:2]
+        wanted = [max(1, round(side * request.parts_scale)) for side in (width, height)]
+        back = np.array([width / wanted[0], height / wanted[1]], dtype=np.float32)
+        for line in detector.detect(shrunk(part, *wanted)):
+            lines.append(DetectedLine(line.quad * back + np.array([left, top], dtype=np.float32), line.score))
     return lines
 
 
