@@ -51,12 +51,15 @@ def completed(
 
     `boxes` are the network's, `picture` is the full picture's size, in whose pixels `strokes` are.
     """
-    ruled = list(drawn.ruled)
+    ruled, rules = list(drawn.ruled), list(drawn.rules)
     if strokes and picture is not None:
         point = 1.0
         if page.unit != "pt":
             point = median([line.bbox[3] - line.bbox[1] for line in lines if not line.vertical] or [USUAL]) / USUAL
-        ruled += scanned.grids(strokes, lines, (picture[0] / page.width, picture[1] / page.height), point)
+        scale = (picture[0] / page.width, picture[1] / page.height)
+        ruled += scanned.grids(strokes, lines, scale, point)
+        if page.unit == "pt":
+            rules += scanned.rules(strokes, lines, scale, point)
     figures = [box for box in drawn.figures if sum(common(line.bbox, box) for line in lines) < UNDER_TEXT * area(box)]
     if ink is not None:
         pictures = [box.bbox for box in boxes if box.label in ("picture", "table", "formula")]
@@ -64,4 +67,4 @@ def completed(
         known = [*(line.bbox for line in lines), *others, *(rule.bbox for rule in page.rules)]
         texts = [line.bbox for line in lines]
         figures += leftover.figures(leftover.clusters(ink, known), [*others, *texts], page.width, page.height)
-    return msgspec.structs.replace(drawn, ruled=ruled, figures=figures)
+    return msgspec.structs.replace(drawn, ruled=ruled, rules=rules, figures=figures)

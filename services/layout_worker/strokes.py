@@ -37,7 +37,7 @@ MOST = 2_000
 
 def find_strokes(picture: NDArray[np.uint8], table: list[float], slope: float) -> Strokes | None:
     """Rules in and around the box of a table in an RGB picture (height, width, 3) whose lines fall by `slope`; none where there are not
-    two in each direction."""
+    two across."""
     height, width = picture.shape[:2]
     dx, dy = MARGIN * (table[2] - table[0]) + 8, MARGIN * (table[3] - table[1]) + 8
     x0, y0 = max(0, int(table[0] - dx)), max(0, int(table[1] - dy))
@@ -56,7 +56,7 @@ def find_strokes(picture: NDArray[np.uint8], table: list[float], slope: float) -
     long_side = max(height, width) / factor
     across = _runs(ink, (max(12, round(LEAST_ACROSS * long_side)), 1))
     down = _runs(ink, (1, max(8, round(LEAST_DOWN * long_side))))
-    if len(across) < 2 or len(down) < 2 or len(across) + len(down) > MOST:
+    if len(across) < 2 or len(across) + len(down) > MOST:
         return None
     return Strokes(
         bbox=[float(x0), float(y0), float(x1), float(y1)],
