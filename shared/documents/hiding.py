@@ -48,6 +48,7 @@ class Hiding:
         self._marks = marks
         self._grey: NDArray[np.uint8] | None = None
         self._scale = 1.0
+        self._type3: set[str] | None = None
         self._hidden: dict[Place, Hidden] = {}
         self._seen: set[Place] = set()
         if not _might_hide(marks, colours):
@@ -71,6 +72,29 @@ class Hiding:
     def why(self, key: Place) -> Hidden | None:
         """Why the character at a place is hidden; none where it is seen, also if it is painted twice and seen once."""
         return None if key in self._seen else self._hidden.get(key)
+
+    def is_blank(self, bbox: Sequence[float]) -> bool:
+        """Whether the page shows nothing at a place but one colour, or only a picture that was there before: an image is no sign of text."""
+        area = self._area(_ink(bbox))
+        r = self._marks.rects[self._marks.is_image]
+        under = (r[:, 0] < bbox[2]) & (r[:, 2] > bbox[0]) & (r[:, 1] < bbox[3]) & (r[:, 3] > bbox[1])
+        return bool(under.any()) or area.size == 0 or int(area.max()) - int(area.min()) <= _UNIFORM
+
+    def is_type3(self, font: str) -> bool:
+        """Whether a font of this name, as MuPDF has it, is one of the page's Type 3 fonts."""
+        if self._type3 is None:
+            self._type3 = {
+                name
+                for xref, _, kind, base, *_ in self._page.get_fonts(full=True)
+                if kind == "Type3"
+                for name in (f"Type3 ({xref} 0 R)", base, self._own_name(xref))
+            }
+        return font in self._type3
+
+    def _own_name(self, xref: int) -> str:
+        document = self._page.parent
+        kind, value = document.xref_get_key(xref, "FontDescriptor/FontName")
+        return str(value).lstrip("/") if kind == "name" else ""
 
     def _judge(self, span: dict[str, Any]) -> Hidden | None:
         # Nearly all text is dark and painted last, and needs no closer look.

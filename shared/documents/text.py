@@ -27,6 +27,11 @@ _MIN_ALPHA = 13
 """Of 255: fainter text is not seen."""
 _MIN_SIZE = 1.0
 """Points as displayed: smaller text is not read by anybody."""
+_MIN_HEIGHT = 1.5
+"""Points of a line's height, and of the way from letter to letter, below which it is as small as its size says: fonts with a scale of
+their own have sizes like 0.24."""
+_SIZE_OF_HEIGHT, _SIZE_OF_WIDTH = 0.8, 1.8
+"""Size of a font whose own is no use, by the height of its boxes and the mean width of its letters."""
 _BAD_SHARE = 0.2
 """Share of a line's characters without meaning from which the line is not to be trusted; a single odd bullet is no reason."""
 
@@ -49,7 +54,8 @@ def native_lines(page: Any, frame: Frame, marks: Marks, limits: Bounds, page_no:
     hiding = Hiding(page, marks, {span["color"] for _, line in lines for span in line["spans"]})
     found: list[NativeLine] = []
     for origin, line in lines:
-        spans = [(span, _why_hidden(span, frame, hiding, clipped)) for span in line["spans"] if span["chars"]]
+        across = abs(line["dir"][1]) > abs(line["dir"][0]) or line["wmode"] == 1
+        spans = [(span, _why_hidden(span, across, frame, hiding, clipped)) for span in line["spans"] if span["chars"]]
         for reason, part in groupby(spans, key=lambda pair: pair[1]):
             if (made := _line([span for span, _ in part], line, reason, frame, origin)) is not None:
                 found.append(made)
@@ -89,14 +95,23 @@ def _structured_text(page: Any, run: Callable[..., None], flags: int = _FLAGS) -
     return pymupdf.TextPage(text)
 
 
-def _why_hidden(span: dict[str, Any], frame: Frame, hiding: Hiding, clipped: frozenset[Place]) -> Hidden | None:
+def _why_hidden(
+    span: dict[str, Any], across: bool, frame: Frame, hiding: Hiding, clipped: frozenset[Place]
+) -> Hidden | None:
+    """`across`: the text runs up or down the page."""
     if not span["char_flags"] & _PAINTED:
-        return "render_mode"
-    if span["alpha"] < _MIN_ALPHA:
+        # Glyphs of Type 3 that bring their own colour are drawings, which no rendering mode keeps from being painted.
+        return None if hiding.is_type3(span["font"]) and not hiding.is_blank(span["bbox"]) else "render_mode"
+    if span["alpha"] < _MIN_ALPHA and not (
+        span["char_flags"] & mupdf.FZ_STEXT_CLIPPED and not hiding.is_blank(span["bbox"])
+    ):
+        # Letters that are a clip are seen by what is painted through them: a gradient, a pattern.
         return "transparent"
-    if 0 < span["size"] < _MIN_SIZE:
-        return "tiny"
     x0, y0, x1, y1 = span["bbox"]
+    if 0 < span["size"] < _MIN_SIZE:
+        high, long = (x1 - x0, y1 - y0) if across else (y1 - y0, x1 - x0)
+        if high < _MIN_HEIGHT and long < _MIN_HEIGHT * len(span["chars"]):
+            return "tiny"
     if not (0 <= x0 + x1 <= 2 * frame.unrotated[0] and 0 <= y0 + y1 <= 2 * frame.unrotated[1]):
         return "outside"
     if hiding.nothing and not clipped:
@@ -128,7 +143,7 @@ def _line(
         text="".join(_clean(char["c"]) for char, _ in chars),
         font_name=name,
         font=main["font"],
-        font_size=rounded(main["size"]) if math.isfinite(main["size"]) else 0.0,
+        font_size=_size(main, reason),
         bold=bool(flags & pymupdf.TEXT_FONT_BOLD)
         or bool(main["char_flags"] & mupdf.FZ_STEXT_BOLD)
         or _says(name, _BOLD),
@@ -143,6 +158,13 @@ def _line(
         origin=origin,
         bad_unicode=bad > 0 and bad >= _BAD_SHARE * len(inked),
     )
+
+
+def _size(span: dict[str, Any], reason: Hidden | None) -> float:
+    size, (x0, y0, x1, y1) = span["size"], span["bbox"]
+    if reason is None and 0 < size < _MIN_SIZE:
+        size = max(_SIZE_OF_HEIGHT * (y1 - y0), _SIZE_OF_WIDTH * (x1 - x0) / len(span["chars"]))
+    return rounded(size) if math.isfinite(size) else 0.0
 
 
 _BOLD = ("bold", "black", "heavy", "demi")

@@ -18,7 +18,7 @@ from shared.documents.child import DocumentChild
 from shared.documents.limits import bounds_of
 from shared.documents.page import InspectCall, Inspected, NativeLine, OpenedPage, PageCall, Pictures
 from shared.settings import Limits
-from tests.support.pdfs import Pdf, contents, one_page, scan_page, text_at
+from tests.support.pdfs import FONT, Pdf, contents, one_page, scan_page, text_at
 
 pytestmark = pytest.mark.unit
 
@@ -164,6 +164,36 @@ def test_text_that_cannot_be_seen_is_kept_apart_with_its_reason(bench: Bench) ->
         "cut short by a clip": None,
     }
     assert all(line.visible == (line.hidden is None) for line in page.lines)
+
+
+def test_text_that_is_seen_in_spite_of_its_flags(bench: Bench) -> None:
+    pdf = Pdf()
+    shape = pdf.add("<< >>", b"600 0 d0 0 0 500 700 re f")
+    type3 = pdf.add(
+        "<< /Type /Font /Subtype /Type3 /FontBBox [0 0 600 700] /FontMatrix [0.001 0 0 0.001 0 0] /FirstChar 65 /LastChar 65"
+        f" /CharProcs << /A {shape} 0 R >> /Encoding << /Type /Encoding /Differences [65 /A] >> /Widths [600] >>"
+    )
+    scaled = pdf.add(
+        "<< /Type /Font /Subtype /Type3 /FontBBox [0 0 60 70] /FontMatrix [1 0 0 1 0 0] /FirstChar 66 /LastChar 66"
+        f" /CharProcs << /B {pdf.add('<< >>', b'60 0 0 0 50 70 d1 0 0 50 70 re f')} 0 R >>"
+        " /Encoding << /Type /Encoding /Differences [66 /B] >> /Widths [60] >>"
+    )
+    content = (
+        "BT 3 Tr /T3 20 Tf 72 700 Td (AAA) Tj ET BT 0 Tr /T1 0.2 Tf 72 650 Td (BBB) Tj ET"
+        " q BT 7 Tr /F1 30 Tf 72 600 Td (painted through) Tj ET 0 0 1 rg 60 590 400 40 re f Q"
+        " BT 0 Tr /F1 0.5 Tf 72 500 Td (tiny print) Tj ET q BT 7 Tr /F1 30 Tf 72 400 Td (a clip and no paint) Tj ET Q"
+    )
+    pdf.page(content, resources=f"/Font << {FONT} /T3 {type3} 0 R /T1 {scaled} 0 R >>")
+    page, _ = bench.open(pdf.bytes())
+    assert {line.text: line.hidden for line in page.lines} == {
+        "AAA": None,
+        "BBB": None,
+        "painted through": None,
+        "tiny print": "tiny",
+        "a clip and no paint": "transparent",
+    }
+    (odd,) = (line for line in page.lines if line.text == "BBB")
+    assert 8 < odd.font_size < 30
 
 
 def test_text_beside_the_part_that_a_clip_leaves_of_a_picture_is_seen(bench: Bench) -> None:
