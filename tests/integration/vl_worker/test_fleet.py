@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 from shared.contracts.document import ParsedDocument
+from shared.vlm.profile import FOLDER
 from tests.support.schema import assert_valid_document
 from tests.support.vl_server import Act, VlServerSimulator
 from tests.unit.vl_worker import samples
@@ -41,15 +42,23 @@ async def parse(server: VlServerSimulator, out: Path, *more: str, file: Path = S
     return assert_valid_document((out / f"{file.stem}.json").read_bytes())
 
 
-async def test_a_table_comes_from_the_model_and_the_rest_from_the_recogniser(tmp_path):
+async def test_a_table_comes_from_the_model_by_a_profile_of_the_users_own_and_the_rest_from_the_recogniser(tmp_path):
+    own = (
+        (FOLDER / "glm-ocr.yaml")
+        .read_text()
+        .replace("name: glm-ocr", "name: mine")
+        .replace("Table Recog", "My Table Recog")
+    )
+    (tmp_path / "mine.yaml").write_text(own)
     async with VlServerSimulator([TABLE]) as server:
-        document = await parse(server, tmp_path)
+        document = await parse(server, tmp_path, "--vl-profile", str(tmp_path / "mine.yaml"))
     (table,) = [block for block in document.blocks if block.label == "table"]
     assert table.method == "vl"
     assert table.table is not None
     assert [cell.text for cell in table.table.cells] == ["阶段", "VL", "布局", "12.5"]
     assert any(block.method == "det_rec" and "消费者组" in block.text for block in document.blocks)
-    assert "Table Recognition:" in {body["messages"][0]["content"][1]["text"] for body in server.requests}
+    assert table.model == "glm-ocr@mine"
+    assert "My Table Recognition:" in {body["messages"][0]["content"][1]["text"] for body in server.requests}
     assert document.totals.vl_regions >= 1
 
 
