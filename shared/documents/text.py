@@ -100,7 +100,7 @@ def _why_hidden(
 ) -> Hidden | None:
     """`across`: the text runs up or down the page."""
     if not span["char_flags"] & _PAINTED:
-        # Glyphs of Type 3 that bring their own colour are drawings, which no rendering mode keeps from being painted.
+        # Glyphs of Type 3 that take their colour from around them are drawn as drawings; the text beside them is reported as not painted.
         return None if hiding.is_type3(span["font"]) and not hiding.is_blank(span["bbox"]) else "render_mode"
     if span["alpha"] < _MIN_ALPHA and not (
         span["char_flags"] & mupdf.FZ_STEXT_CLIPPED and not hiding.is_blank(span["bbox"])

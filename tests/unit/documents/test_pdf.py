@@ -179,7 +179,7 @@ def test_text_that_is_seen_in_spite_of_its_flags(bench: Bench) -> None:
         " /Encoding << /Type /Encoding /Differences [66 /B] >> /Widths [60] >>"
     )
     content = (
-        "BT 3 Tr /T3 20 Tf 72 700 Td (AAA) Tj ET BT 0 Tr /T1 0.2 Tf 72 650 Td (BBB) Tj ET"
+        "BT /T3 20 Tf 72 700 Td (AAA) Tj ET BT /T1 0.2 Tf 72 650 Td (BBB) Tj ET"
         " q BT 7 Tr /F1 30 Tf 72 600 Td (painted through) Tj ET 0 0 1 rg 60 590 400 40 re f Q"
         " BT 0 Tr /F1 0.5 Tf 72 500 Td (tiny print) Tj ET q BT 7 Tr /F1 30 Tf 72 400 Td (a clip and no paint) Tj ET Q"
     )
