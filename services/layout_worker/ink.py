@@ -20,7 +20,7 @@ DARK = 100
 """Grey level of the ground below which ink may be lighter than it. Paper beside a dark picture has a mean above it, half being paper."""
 RULE, THIN = 24, 4
 """Pixels: a run of ink this long and thinner than that is a ruling line, which nobody reads."""
-BAR, BAR_DARK, BAR_SHARE = 2.5, 150, 0.5
+BAR, BAR_DARK, BAR_SHARE = 2.0, 150, 0.45
 """Length by width, grey level and share of pixels below it, from which something long at the page's edge is a shadow and no text."""
 EDGE = 0.02
 """Share of a side that is left out: shadows of a scanner's lid and of a book's edge."""

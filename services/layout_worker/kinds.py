@@ -32,12 +32,14 @@ FULL = 8
 """Lines of a page from which its margins mean something; a card or a label has none."""
 NOTE, NOTE_ZONE = 0.92, 0.6
 """Size of a footnote by the usual one at most, and how far down the page the first may begin."""
+CAPTION_LINES = 8
+"""Lines of a caption, at most: those of papers explain what is seen."""
 BODY_WIDTH, ASIDE_WIDTH = 0.4, 0.28
 """Shares of the page's width: the least of its body's column, and the most of a note beside it."""
 NEAR = 3.0
 """Line heights between a caption and what it names, at most."""
 _CAPTION = re.compile(
-    r"\s*(?:(?:fig(?:ure|\.)?|table|tab\.|chart|plate|scheme|abb(?:ildung|\.)|tabelle)\s*[\dIVXA-Z]{1,4}(?:[.-]\d+)*\b|[图表圖][\s]*[\d一二三四五六七八九十]+(?:[-.．]\d+)*)",
+    r"\s*(?:(?:fig(?:ure|\.)?|table|tab\.|chart|plate|scheme|abb(?:ildung|\.)|tabelle)\s*[\dIVXA-Z]{1,4}(?:[.-]\d+)*\b|(?:图表|表格|[图表圖])[\s]*[\d一二三四五六七八九十]+(?:[-.．]\d+)*)",
     re.I,
 )
 _PAIR = re.compile(r"\s*[^:：,，.。;；]{1,24}[:：](?!//)")
@@ -153,7 +155,7 @@ def _text_kind(draft: Draft, style: Style, margins: _Margins, drafts: Sequence[D
     small = all((style.ratio(line) or 1.0) <= NOTE for line in draft.lines)
     if small and _NOTE.match(texts[0]) and draft.bbox[1] >= NOTE_ZONE * margins.height and not _CAPTION.match(texts[0]):
         return "footnote"
-    if len(draft.lines) <= 4 and _CAPTION.match(texts[0]) and _is_by_its_thing(draft, drafts):
+    if len(draft.lines) <= CAPTION_LINES and _CAPTION.match(texts[0]) and _is_by_its_thing(draft, drafts):
         return "caption"
     if draft.label == "text" and all(structure.is_heading(line, style) for line in draft.lines) and len(texts) <= 2:
         return "section_header"

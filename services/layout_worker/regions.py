@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import msgspec
 
 from services.layout_worker import cells, columns, doubts, forms, gutters, kinds, ruled, striped, structure
-from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, share_inside
+from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, overlap, share_inside
 from services.layout_worker.drafts import HOLDS_TEXT, Draft, Drawn, Piece
 from services.layout_worker.found import FoundBox
 from services.layout_worker.style import Style, style_of
@@ -30,12 +30,16 @@ SAME_SEAL = 0.3
 """Intersection over union from which a box of the network is a stamp that was found by its colour."""
 FORM = 2
 """Fields in a picture or a table of the network from which that is a form."""
+INSIDE, MOST_OF = 0.8, 0.6
+"""Shares of a table by its rows in the network's, and of that one, from which it may be a part of it."""
 ON_OTHERS = 0.3
 """Share of a table by its rows that another table may cover."""
 ON_TABLE = 0.6
 """Share of a box of the network in a ruled table from which it is (a part of) that table."""
 SAME_FIGURE = 0.5
 """The same for a picture of the page and one that the network saw."""
+NUMBER_GAP = 3.0
+"""Space between the number of a section and its heading, in line heights, at most."""
 _GROWS: frozenset[Label] = frozenset({"text", "list_item", "footnote", "code", "reference"})
 """Labels of texts that a line outside all boxes may go on."""
 
@@ -61,7 +65,9 @@ def build(
     fields = forms.fields(drawn, lines, [table.bbox for table in gridded], width)
     pieces = [piece for piece in pieces if not any(piece.line is line for field in fields for line in field.lines)]
     lines = [piece.line for piece in pieces]
-    tables = [*gridded, *_tables(drawn, lines, [table.bbox for table in gridded], fields)]
+    striped_ones = _tables(drawn, lines, [table.bbox for table in gridded], fields)
+    seen = [box for box in boxes if box.label == "table"]
+    tables = [*gridded, *(table for table in striped_ones if not any(_is_part(table, box, lines) for box in seen))]
     drafts = [*fields, *(_draft_of_seal(bbox) for bbox in drawn.seals), *tables]
     drafts += [_draft_of_box(box) for box in boxes if _is_news(box, drawn, tables, fields, lines, width * height)]
     drafts += [_draft_of_figure(bbox) for bbox in drawn.figures if not _is_known_figure(bbox, drafts)]
@@ -73,6 +79,7 @@ def build(
         else:
             home.lines.append(piece.line)
     left.sort(key=columns.place)
+    left = _without_numbers(left, drafts)
     left = _without_continued(_without_continued(left, drafts)[::-1], drafts)
     drafts = [part for draft in drafts for part in _settled(draft, style)]
     drafts = [d for d in drafts if d.lines or d.label not in HOLDS_TEXT or not (detected or _seen_twice(d, pieces))]
@@ -118,6 +125,14 @@ def _tables(drawn: Drawn, lines: Sequence[TextLine], grids: Sequence[Box], field
             )
         )
     return tables
+
+
+def _is_part(table: Draft, seen: FoundBox, lines: Sequence[TextLine]) -> bool:
+    """Whether a table by its rows is most of one that the network saw, and what else is in that is short as cells are."""
+    if share_inside(table.bbox, seen.bbox) < INSIDE or area(table.bbox) < MOST_OF * area(seen.bbox):
+        return False
+    rest = [x for x in lines if share_inside(x.bbox, seen.bbox) > OWN and share_inside(x.bbox, table.bbox) <= OWN]
+    return bool(rest) and all(x.bbox[2] - x.bbox[0] < 0.5 * (seen.bbox[2] - seen.bbox[0]) for x in rest)
 
 
 def _around(box: Box) -> Box:
@@ -206,6 +221,31 @@ def _without_continued(left: Sequence[TextLine], drafts: Sequence[Draft]) -> lis
             None,
         )
         if home is None or any(_covers_more(line, home, other) for other in drafts if other is not home):
+            rest.append(line)
+        else:
+            home.lines.append(line)
+            home.bbox = hull([home.bbox, line.bbox])
+    return rest
+
+
+def _without_numbers(left: Sequence[TextLine], drafts: Sequence[Draft]) -> list[TextLine]:
+    """Lines outside all boxes, without the numbers of headings that the network boxed without them."""
+    rest = []
+    for line in left:
+        height = line.bbox[3] - line.bbox[1]
+        home = next(
+            (
+                d
+                for d in drafts
+                if d.label == "section_header"
+                and d.lines
+                and structure.is_number(line.text or "")
+                and 0 <= d.bbox[0] - line.bbox[2] <= NUMBER_GAP * height
+                and overlap(line.bbox[1], line.bbox[3], d.lines[0].bbox[1], d.lines[0].bbox[3]) > 0.5 * height
+            ),
+            None,
+        )
+        if home is None:
             rest.append(line)
         else:
             home.lines.append(line)

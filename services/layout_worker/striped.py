@@ -94,14 +94,19 @@ def _tables(stack: Sequence[_Band], lines: Sequence[TextLine]) -> list[Box]:
     edges = sorted({edge for band in stack for edge in (band.top, band.bottom)})
     tables: list[Box] = []
     run: list[tuple[float, float]] = []
+    title: list[tuple[float, float]] = []
     for top, bottom in [*pairwise(edges), (0.0, 0.0)]:
         held = [line for line in within if top <= (line.bbox[1] + line.bbox[3]) / 2 < bottom]
         if bottom > top and (bottom - top < 4.0 or _is_tabular(held)):
-            run.append((top, bottom))
+            run += [*title, (top, bottom)]
+            title = []
+            continue
+        if bottom > top and run and not title and _is_title(held, x1 - x0):
+            title = [(top, bottom)]
             continue
         if run and _is_table(within, run):
             tables.append([x0, run[0][0], x1, run[-1][1]])
-        run = []
+        run, title = [], []
     return tables
 
 
@@ -110,6 +115,11 @@ def _is_tabular(lines: Sequence[TextLine]) -> bool:
     if not rows or doubts.is_wide(lines, SHORT):
         return False
     return sum(doubts.pieces(row) >= 2 for row in rows) >= TABULAR * len(rows)
+
+
+def _is_title(lines: Sequence[TextLine], width: float) -> bool:
+    """Whether a stretch of a table holds one short line: the name of the rows below it."""
+    return len(doubts.rows(lines)) == 1 and sum(line.bbox[2] - line.bbox[0] for line in lines) < 0.6 * width
 
 
 def _is_table(lines: Sequence[TextLine], run: Sequence[tuple[float, float]]) -> bool:

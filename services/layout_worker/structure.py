@@ -34,6 +34,8 @@ _NUMBERED = re.compile(
     r"\s*(?:\d{1,2}(?:[.．]\d{1,2}){0,3}[.．]?\s+\S|第[一二三四五六七八九十百0-9]+[章节条]|[一二三四五六七八九十]{1,3}、|[(（][一二三四五六七八九十]+[)）])"
 )
 
+_NUMBER_ALONE = re.compile(r"\s*(?:\d{1,2}(?:[.．]\d{1,2}){1,3}[.．]?|\d{1,2}[.．])\s*")
+
 Kind = Literal["heading", "code", "text"]
 
 
@@ -105,13 +107,18 @@ def is_heading(line: TextLine, style: Style) -> bool:
     ratio = style.ratio(line)
     if line.text is None:
         return ratio is not None and ratio >= DETECTED_LARGER
-    if line.vertical or len(text) > HEADING_CHARACTERS or not any(char.isalpha() for char in text):
+    if line.vertical or len(text) > HEADING_CHARACTERS or not (any(char.isalpha() for char in text) or is_number(text)):
         return False
     if ratio is not None and ratio >= LARGER:
         return True
     if not style.stands_out(line) or (ratio is not None and ratio < 0.95):
         return False
     return _NUMBERED.match(text) is not None or not _SENTENCE_END.search(text)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is the number of a section and nothing else."""
+    return _NUMBER_ALONE.fullmatch(text) is not None
 
 
 def is_item(text: str) -> bool:
