@@ -40,11 +40,14 @@ class LineCrop(NamedTuple):
     pixels: Pixels
     turns: tuple[int, ...] = (0,)
     """Quarters counter-clockwise that may set it upright: the first is read, the others where that is not sure."""
+    flips: tuple[int, ...] = ()
+    """Quarters that are unlikely: tried where the first reading is not sure, and believed only where they are read surely."""
 
     @classmethod
     def of(cls, picture: Pixels, quad: Quad) -> LineCrop:
-        """The line inside a quad of a picture. One that runs down the page is turned; it may also run up."""
-        return cls(crops.cut(picture, quad), (1, 3) if crops.is_tall(quad) else (0,))
+        """The line inside a quad of a picture. One that runs down the page is turned; it may also run up. A level one may stand on its head."""
+        pixels = crops.cut(picture, quad)
+        return cls(pixels, (1, 3)) if crops.is_tall(quad) else cls(pixels, (0,), (2,))
 
     def upright(self, quarters: int) -> Pixels:
         return crops.turn(self.pixels, quarters) if quarters else self.pixels
@@ -80,16 +83,20 @@ class LineReader:
         with self.cutting(ticket):
             first = [self._ask(line.upright(line.turns[0]), self._squeeze, ticket, tally) for line in lines]
         texts = [_answer(asked) for asked in first]
-        again: list[tuple[int, list[_Asked]]] = []
+        again: list[tuple[int, list[_Asked], list[_Asked]]] = []
         with self.cutting(ticket):
             for number, (line, text) in enumerate(zip(lines, texts, strict=True)):
-                if isinstance(text, LineFailed) or text.confidence >= self._low:
+                if isinstance(text, LineFailed) or text.confidence >= self._low or first[number].blank:
                     continue
                 asked = [self._ask(line.upright(turn), 1.0, ticket, tally) for turn in line.turns]
-                again.append((number, asked))
-        for number, asked in again:
+                flipped = [self._ask(line.upright(turn), 1.0, ticket, tally) for turn in line.flips]
+                again.append((number, asked, flipped))
+        for number, asked, flipped in again:
             for candidate in map(_answer, asked):
                 texts[number] = _better(texts[number], candidate)
+            for candidate in map(_answer, flipped):
+                if isinstance(candidate, Text) and candidate.confidence >= self._low:
+                    texts[number] = _better(texts[number], candidate)
         return texts
 
     def _ask(self, crop: Pixels, squeeze: float, ticket: Ticket, tally: Tally) -> _Asked:
@@ -123,6 +130,10 @@ class Tally:
 class _Asked(NamedTuple):
     pieces: list[tuple[Future[Text], bool]]
     """Text to come of each piece of the line, left to right, and whether a gap between words follows it."""
+
+    @property
+    def blank(self) -> bool:
+        return all(future is _SILENCE for future, _ in self.pieces)
 
 
 def _hand_on(done: Future[Text], target: Future[Text]) -> None:

@@ -24,7 +24,7 @@ NAME = "ppocrv6-rec-small"
 HEIGHT = 48
 FRAME = 8
 """Pixels of width per frame of the output."""
-SQUEEZE = 0.75
+SQUEEZE = 0.8
 MAX_WIDTH = 3_200
 """Widest bucket, px. A wider line is cut at a gap by the caller, or it is squeezed into this."""
 

@@ -116,6 +116,16 @@ async def test_a_region_without_lines_is_looked_at(child: Child) -> None:
     assert [without_blanks(text) for text in texts_of(answer)] == ["Nobodysaidwherethisstands", "northis"]
 
 
+async def test_a_line_on_its_head_among_upright_ones_is_read(child: Child) -> None:
+    texts = ["The first line stands upright", "the second one was turned around", "文档智能解析系统处理文件"]
+    picture, lines = page_of(texts)
+    for line in lines[1:]:
+        x0, y0, x1, y1 = (round(value * SCALE) for value in line.bbox)
+        picture[y0:y1, x0:x1] = picture[y0:y1, x0:x1][::-1, ::-1].copy()
+    answer = await read(child, call_of("d", picture, lines), picture)
+    assert [without_blanks(text) for text in texts_of(answer)] == [without_blanks(text) for text in texts]
+
+
 async def test_a_child_worn_by_memory_is_replaced_and_no_page_is_lost() -> None:
     """Every child is over so low a mark after its first answer; its other calls still end in it."""
     settings = Settings(engines=Engines(streams=2), rec=Rec(crop_cache=0))

@@ -118,3 +118,31 @@ def test_many_threads_get_their_own_texts(reader: ByValue) -> None:
         thread.join()
     inference.close()
     assert wrong == []
+
+
+def test_a_crop_of_the_first_lane_waits_for_no_more_than_the_batch_of_each_stream() -> None:
+    """Bulk in flight is one batch a stream, however many bulk crops wait."""
+    order: list[int] = []
+    entered, go_on = threading.Semaphore(0), threading.Semaphore(0)
+
+    class Slow:
+        def read(self, crops: Sequence[npt.NDArray[np.uint8]], bucket: int) -> list[tuple[str, float]]:
+            entered.release()
+            go_on.acquire()
+            order.extend(int(pixels[0, 0, 0]) for pixels in crops)
+            return [("x", 1.0)] * len(crops)
+
+    inference = Inference(Slow(), PROFILE, streams=2, linger_s=0.0)
+    try:
+        bulk = [inference.submit(crop(1), document="b", lane="bulk") for _ in range(40)]
+        for _ in range(2):
+            assert entered.acquire(timeout=10)
+        first = inference.submit(crop(2), document="f")
+        go_on.release(100)
+        first.result(timeout=10)
+        for each in bulk:
+            each.result(timeout=10)
+    finally:
+        go_on.release(100)
+        inference.close()
+    assert order.index(2) < 3 * 4 + 1, "after the two batches that were in the engine, and at most in the next"
