@@ -73,7 +73,9 @@ def parted(label: Label, lines: Sequence[TextLine], style: Style) -> list[tuple[
     out: list[tuple[Label, list[TextLine]]] = []
     for kind, part in _with_whole_headings(runs, style):
         if kind == "text":
-            listed = _with_lists(part) if not any(is_source(line.text or "") for line in part) else [("text", part)]
+            listed: list[tuple[Label, list[TextLine]]] = [("text", part)]
+            if not any(is_source(line.text or "") for line in part):
+                listed = _with_lists(part)
             out += [(label if found == "text" else found, held) for found, held in listed]
         else:
             out.append(("section_header" if kind == "heading" else "code", part))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from statistics import median
@@ -53,4 +54,4 @@ def style_of(lines: Iterable[TextLine]) -> Style:
 
 def quad_height(quad: list[float]) -> float:
     """Length of the left side of a quad, in pixels: skew does not change it."""
-    return ((quad[6] - quad[0]) ** 2 + (quad[7] - quad[1]) ** 2) ** 0.5
+    return math.hypot(quad[6] - quad[0], quad[7] - quad[1])
