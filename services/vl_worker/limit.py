@@ -8,7 +8,7 @@ is latency per token against the endpoint's own best, for the share of it that m
     log(X1 / X0) / log(L1 / L0) >= PAYS
 
 and the larger of the two limits is kept, else the smaller. Both directions are tried, so noise does not drive the limit anywhere. Steps
-are wide until the first that does not pay, then narrow and rarer. A refusal (429, 503, 504) of a request that was sent
+are wide until one does not pay (twice), then narrow and rarer. A refusal (429, 503, 504) of a request that was sent
 under the present limit takes back the step that met it, or halves the limit; a limit is never learned from an idle endpoint.
 
 Pure: the clock is passed in, nothing waits. `Limit` is what the endpoints ask; `Meter` is how throughput is measured.
@@ -22,7 +22,9 @@ PAYS = 0.1
 """Elasticity of throughput to requests in flight from which more are worth having. The last step of seed 002 that brought anything
 (64 to 100) has 0.28, a full server has 0; the rest is room for noise on either side."""
 WIDE = 1.5
-"""Factor of a step until the first that does not pay: from 32 to beyond 100 in three."""
+"""Factor of steps until one does not pay, twice: from 32 to beyond 100 in three."""
+MISSES = 2
+"""Wide steps that must have failed in a row. The first measurement is of requests that all began at once and is too good."""
 NARROW = 1.2
 """Factor of later steps: a limit found this way is at most 20 % off, which costs less throughput than the next step would show."""
 MEASURE_S = 2.0
@@ -32,7 +34,7 @@ MEASURE_LONGEST_S = 20.0
 """A measurement that has too little after this time counts anyway: the server is that slow."""
 SETTLE_S = 0.5
 """After a change, before measuring: new requests have to reach the server's batch, surplus ones have to end."""
-HOLD_S = 4.0
+HOLD_S = 2.0
 HOLD_LONGEST_S = 60.0
 """After a step that was taken back; doubles each time in a row, so a steady server is left alone for most of the time."""
 BUSY = 0.8
@@ -104,6 +106,7 @@ class Limit:
         """Counts the refusals that were heeded. A request remembers the one it was sent under."""
         self._upward = True
         self._factor = WIDE
+        self._misses = 0
         self._hold_s = HOLD_S
         self._base: tuple[int, float] | None = None
         """Limit and throughput that a running step is compared with."""
@@ -139,6 +142,7 @@ class Limit:
         if generation != self.generation:
             return
         self.generation += 1
+        self._factor = NARROW
         if self._base is not None and self._base[0] < self.value:
             self._hold(self._base[0], now)
         else:
@@ -179,9 +183,14 @@ class Limit:
         grown = after[0] > before[0]
         if (elasticity >= PAYS) == grown:
             self._hold_s = HOLD_S
+            self._misses = 0
             self._try(after, now)
+        elif self._factor == WIDE and self._misses + 1 < MISSES:
+            self._misses += 1
+            self._hold(before[0], now)
         else:
             self._upward = not grown
+            self._factor = NARROW
             self._hold(before[0], now)
 
     def _try(self, base: tuple[int, float], now: float) -> None:
@@ -198,7 +207,6 @@ class Limit:
         return max(self._floor, min(self.value - 1, round(self.value / self._factor)))
 
     def _hold(self, value: int, now: float) -> None:
-        self._factor = NARROW
         self._base = None
         self._held_until = now + self._hold_s
         self._hold_s = min(HOLD_LONGEST_S, 2 * self._hold_s)
