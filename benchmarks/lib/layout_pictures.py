@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from PIL import Image, ImageDraw
 
-from benchmarks.lib.layout_score import Tally
+from benchmarks.lib.layout_tally import Tally
 from docfleet.overlays import COLOURS
 from samples.generator import Made
 from samples.generator.show import DPI, overlay

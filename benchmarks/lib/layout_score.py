@@ -18,6 +18,9 @@ region is right when at least `SHARE` of the characters it owns are of elements 
 it lies in, else by the smallest region around it. Elements without text of their own (pictures, seals, empty fields) go by the strict rule;
 pictures also by the hull of the regions inside them.
 
+**looks** is that F1 once more, with `list_item`, `reference` and `code` counted as `text`: on a scan nobody has read a word when its layout
+is written, so what only words tell is left to the assembler.
+
 Text regions that lie in a picture or seal of the truth are neither right nor wrong: words inside pictures get regions of their own.
 """
 
@@ -27,8 +30,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
-
+from benchmarks.lib.layout_tally import Tally
 from samples.generator.truth import Element, Line, Page
 from shared.contracts.layout import PageLayout, Region
 
@@ -44,6 +46,7 @@ GROUPS = {
     "page_footer": "furniture",
     "page_number": "furniture",
 }
+LOOKS = {**GROUPS, "list_item": "text", "reference": "text", "code": "text"}
 BY_BOX = frozenset({"picture", "seal"})
 """Classes that are matched by their boxes, whatever text is in them."""
 
@@ -58,52 +61,6 @@ class Spot(NamedTuple):
     element: int
 
 
-class Tally(msgspec.Struct):
-    """Counts, of a page or of many: they add up."""
-
-    pages: int = 0
-    characters: int = 0
-    covered: int = 0
-    read: int = 0
-    elements: Counter[str] = msgspec.field(default_factory=Counter)
-    """By class; so are the following. First of F1 with merges and splits, then of the strict one."""
-    found: Counter[str] = msgspec.field(default_factory=Counter)
-    regions: Counter[str] = msgspec.field(default_factory=Counter)
-    right: Counter[str] = msgspec.field(default_factory=Counter)
-    strict_regions: Counter[str] = msgspec.field(default_factory=Counter)
-    strict: Counter[str] = msgspec.field(default_factory=Counter)
-    tables: int = 0
-    tables_found: int = 0
-    seals: int = 0
-    seals_found: int = 0
-    seals_false: int = 0
-    confused: Counter[str] = msgspec.field(default_factory=Counter)
-    """Characters, by `true class -> class of the region`, where these differ."""
-    wall_s: float = 0.0
-    cpu_s: float = 0.0
-
-    def add(self, other: Tally) -> None:
-        """Add another's counts."""
-        for name in self.__struct_fields__:
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if isinstance(mine, Counter):
-                mine.update(theirs)
-            else:
-                setattr(self, name, mine + theirs)
-
-    @property
-    def f1(self) -> float:
-        return _f1(self.found.total(), self.elements.total(), self.right.total(), self.regions.total())
-
-    @property
-    def strict_f1(self) -> float:
-        return _f1(self.strict.total(), self.elements.total(), self.strict.total(), self.strict_regions.total())
-
-    def f1_of(self, kind: str) -> float:
-        """F1 with merges and splits of one class."""
-        return _f1(self.found[kind], self.elements[kind], self.right[kind], self.regions[kind])
-
-
 def score(truth: Page, layout: PageLayout) -> Tally:
     """Compare one page. Boxes of both are in the same units."""
     tally = Tally(pages=1)
@@ -111,14 +68,12 @@ def score(truth: Page, layout: PageLayout) -> Tally:
     regions = layout.regions
     owners = [_owner(spot, regions) for spot in spots]
     _coverage(tally, truth, spots, owners, regions)
-    kinds = [GROUPS.get(region.label, region.label) for region in regions]
-    true_kinds = [GROUPS.get(element.label, element.label) for element in truth.elements]
-    tally.elements.update(true_kinds)
     ignored = {i for i, region in enumerate(regions) if _is_inside_picture(region, truth.elements)}
-    pairs = _pairs(truth.elements, true_kinds, regions, kinds)
-    tally.strict.update(true_kinds[e] for e in pairs)
-    tally.strict_regions.update(kind for i, kind in enumerate(kinds) if i not in ignored or i in pairs.values())
-    _tolerant(tally, truth, true_kinds, regions, kinds, spots, owners, pairs, ignored)
+    looks = Tally()
+    _classes(looks, truth, regions, spots, owners, ignored, LOOKS)
+    for name in ("elements", "found", "regions", "right"):
+        tally.looks[name] = getattr(looks, name).total()
+    pairs = _classes(tally, truth, regions, spots, owners, ignored, GROUPS)
     for element in truth.elements:
         if element.label == "table":
             tally.tables += 1
@@ -128,6 +83,26 @@ def score(truth: Page, layout: PageLayout) -> Tally:
     tally.seals_found = sum(truth.elements[e].label == "seal" for e in pairs)
     tally.seals_false = sum(region.label == "seal" for region in regions) - tally.seals_found
     return tally
+
+
+def _classes(
+    tally: Tally,
+    truth: Page,
+    regions: Sequence[Region],
+    spots: Sequence[Spot],
+    owners: Sequence[_Owner],
+    ignored: set[int],
+    groups: dict[str, str],
+) -> dict[int, int]:
+    """Count both F1s with these classes; the pairs of the strict one, element to region."""
+    kinds = [groups.get(region.label, region.label) for region in regions]
+    true_kinds = [groups.get(element.label, element.label) for element in truth.elements]
+    tally.elements.update(true_kinds)
+    pairs = _pairs(truth.elements, true_kinds, regions, kinds)
+    tally.strict.update(true_kinds[e] for e in pairs)
+    tally.strict_regions.update(kind for i, kind in enumerate(kinds) if i not in ignored or i in pairs.values())
+    _tolerant(tally, truth, true_kinds, regions, kinds, spots, owners, pairs, ignored)
+    return pairs
 
 
 def characters(page: Page) -> list[Spot]:
@@ -282,12 +257,3 @@ def _area(box: Box) -> float:
 def _common(a: Box, b: Box) -> float:
     width, height = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
     return width * height if width > 0 and height > 0 else 0.0
-
-
-def _f1(found: int, elements: int, right: int, regions: int) -> float:
-    """From found of elements and right of regions; 1 where there is nothing on either side."""
-    if elements == 0 and regions == 0:
-        return 1.0
-    recall = found / elements if elements else 0.0
-    precision = right / regions if regions else 0.0
-    return 2 * recall * precision / (recall + precision) if recall + precision else 0.0

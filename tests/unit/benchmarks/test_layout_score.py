@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.lib.layout_score import Tally, centres, iou, score
+from benchmarks.lib.layout_score import centres, iou, score
+from benchmarks.lib.layout_tally import Tally
 from samples.generator.truth import Element, Line, Page
 from shared.contracts.document import Label
 from shared.contracts.layout import PageLayout, Region, TextLine
@@ -77,6 +78,11 @@ def test_a_region_of_two_classes_is_wrong_and_only_the_larger_class_is_found() -
     found = scored([element("caption", 0, 0, "abcdefghij"), element("text", 0, 20, "abcdefghij")], mixed)
     assert (found.found["text"], found.found["caption"], found.right["text"]) == (1, 0, 0)
     assert found.f1 == 0.0
+
+
+def test_what_only_words_tell_is_no_fault_by_looks() -> None:
+    found = scored([element("list_item", 0, 0, "abcd")], region("text", [0, 0, 100, 10], [0, 0, 40, 10]))
+    assert (found.f1, found.looks_f1) == (0.0, 1.0)
 
 
 def test_covered_is_not_read_when_nobody_reads_the_region() -> None:
