@@ -83,7 +83,7 @@ class Marks:
     def _clipped_drawings(self, page: Any) -> list[dict[str, Any]]:
         """PyMuPDF's drawings in painting order, each that is clipped with the box it is clipped to as `clip`."""
         drawings: list[dict[str, Any]] = []
-        clips: list[Sequence[float]] = []
+        clips: list[Sequence[float] | None] = []  # by level; a group is a level too, and clips nothing
         for one in page.get_cdrawings(extended=True):
             level = one.get("level", 0)
             del clips[level:]
@@ -92,8 +92,10 @@ class Marks:
                 outer = clips[-1] if clips else None
                 inner = one.get("scissor") or one["rect"]
                 clips.append(_common(inner, outer) if outer else inner)
+            elif one["type"] == "group":
+                clips.append(clips[-1] if clips else None)
             elif "items" in one and _is_finite(one["rect"]):
-                if clips:
+                if clips and clips[-1] is not None:
                     one["clip"] = clips[-1]
                 drawings.append(one)
         return drawings

@@ -96,3 +96,10 @@ def test_a_page_with_too_many_drawings_is_looked_at_as_a_picture(tmp_path: Path)
     assert (page.rules, page.drawn_coverage) == ([], 1.0)
     one_path = "".join(f"100 {100 + 4 * i} m 300 {100 + 4 * i} l\n" for i in range(100)) + "S"
     assert len(opened(tmp_path, one_path, max_page_drawings=60).rules) == 60
+
+
+def test_clips_of_a_page_with_a_transparency_group_end_where_they_end(tmp_path: Path) -> None:
+    # Word's way: every cell is clipped by itself, and all of the page is a group.
+    group = "/MediaBox [0 0 612 792] /Group << /S /Transparency /CS /DeviceRGB /I true >>"
+    cells = "".join(f"q {100 + 80 * c} 600 80 20 re W n Q\n{100 + 80 * c} 599.5 80 0.5 re f\n" for c in range(4))
+    assert rules(opened(tmp_path, cells, group)) == [("h", [100, 192, 420, 192])]
