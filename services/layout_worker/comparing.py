@@ -81,5 +81,5 @@ class Comparer:
             if verdict.similarity is not None or self._tries[document, key] >= TRIES:
                 known[key] = verdict
                 del self._tries[document, key]
-        verdicts = {doubt.key: verdict for doubt in doubts if (verdict := new.get(doubt.key) or known.get(doubt.key))}
+        verdicts = {doubt.key: settled for doubt in doubts if (settled := new.get(doubt.key) or known.get(doubt.key))}
         return verdicts, [self._model] if verdicts and self._model else []

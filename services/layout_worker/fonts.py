@@ -7,6 +7,7 @@ page is judged by what its text looks like:
    characters must be common ones: nearly all of real text is in the first level of a national character set, a fifth of all code points is.
 2. What looks right is trusted. What does not is in doubt, not wrong: lists of codes look odd too. So are fonts whose characters MuPDF had to
    guess, and Chinese text without the words that every text has (a map that confuses characters of one page keeps them common).
+   A font that is not in the file is drawn by another one, so its picture proves nothing: it is never in doubt.
 3. Doubts are settled by reading a few of its lines from the picture and comparing (`Compared`), once for a document. Only where that is
    not possible do the statistics decide alone.
 
@@ -110,7 +111,11 @@ def fonts_of(page: OpenedPage) -> list[Font]:
 
 def doubts_of(page: OpenedPage) -> list[Doubt]:
     """What of a page's own text has to be compared with its picture."""
-    unsure = [font for font in fonts_of(page) if font.looks != "right" and (font.guessed or _says_something(font))]
+    unsure = [
+        font
+        for font in fonts_of(page)
+        if font.looks != "right" and font.name not in page.unembedded_fonts and (font.guessed or _says_something(font))
+    ]
     unsure.sort(key=lambda font: (not font.guessed, -sum(len(line.text) for line in font.lines), font.key))
     doubts = [Doubt(key=font.key, lines=_samples(font.lines, SAMPLES)) for font in unsure[:MOST_DOUBTS]]
     layer = layer_of(page)

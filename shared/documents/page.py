@@ -112,6 +112,8 @@ class OpenedPage(msgspec.Struct, frozen=True, kw_only=True):
     lines: list[NativeLine] = []
     guessed_fonts: list[str] = []
     """`NativeLine.font` of embedded fonts that say nothing about their characters: codes were taken for characters."""
+    unembedded_fonts: list[str] = []
+    """`NativeLine.font` of fonts that the file only names: what is drawn is another font's idea of them, so pictures prove nothing."""
     image_coverage: float = 0.0
     """Share of the page that pictures cover, 0..1."""
     full_page_image: bool = False

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +149,7 @@ class PdfFile:
         coverage = marks.image_coverage
         drawn = marks.drawn_coverage
         seen = any(line.visible for line in lines) or any(one.shown for one in annotations)
+        fonts = page.get_fonts(full=True) if any(line.visible for line in lines) else []
         opened = OpenedPage(
             page_no=page_no,
             width=frame.width,
@@ -156,7 +157,10 @@ class PdfFile:
             unit="pt",
             rotation=frame.rotation,
             lines=lines,
-            guessed_fonts=self._guessed_fonts(page) if any(line.visible for line in lines) else [],
+            guessed_fonts=self._guessed_fonts(fonts),
+            unembedded_fonts=sorted(
+                {storable(name) for _, kind, subtype, name, *_ in fonts if kind == "n/a" and subtype != "Type3"}
+            ),
             image_coverage=coverage,
             full_page_image=coverage >= _FULL_PAGE,
             drawn_coverage=drawn,
@@ -168,11 +172,11 @@ class PdfFile:
         )
         return opened, marks
 
-    def _guessed_fonts(self, page: Any) -> list[str]:
+    def _guessed_fonts(self, fonts: Sequence[tuple[Any, ...]]) -> list[str]:
         """Names of embedded fonts without ToUnicode whose codes mean nothing by themselves: TrueType without an encoding, and Type 3, whose
         names of glyphs are anybody's. Only their shapes say what they are."""
         names = set()
-        for xref, kind, subtype, name, _, encoding, *_ in page.get_fonts(full=True):
+        for xref, kind, subtype, name, _, encoding, *_ in fonts:
             if subtype != "Type3" and (subtype != "TrueType" or kind == "n/a" or encoding):
                 continue
             if xref not in self._guessed:

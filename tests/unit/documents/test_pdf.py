@@ -247,7 +247,8 @@ def test_fonts_whose_characters_are_guessed_are_named(bench: Bench) -> None:
     page, _ = bench.open(type3(""))
     assert page.guessed_fonts == [page.lines[0].font]
     assert bench.open(type3("/ToUnicode 1 0 R"))[0].guessed_fonts == []
-    assert bench.open(one_page(text_at(72, 700, "Helvetica")))[0].guessed_fonts == []
+    named = bench.open(one_page(text_at(72, 700, "Helvetica")))[0]
+    assert (named.guessed_fonts, named.unembedded_fonts) == ([], [named.lines[0].font])
 
 
 def scan(

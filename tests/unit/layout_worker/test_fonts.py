@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from services.layout_worker.fonts import Compared, doubts_of, fonts_of, is_believed, is_broken, looks
+from services.layout_worker.fonts import MOST_DOUBTS, Compared, doubts_of, fonts_of, is_believed, is_broken, looks
 from services.layout_worker.trust import judge
 from shared.documents.page import NativeLine, OpenedPage
 
@@ -120,6 +120,17 @@ def test_what_cannot_be_compared_is_decided_by_its_looks():
     (guessed,) = fonts_of(page(line('"7+%-'), guessed_fonts=["A+F"]))
     assert not is_believed(guessed, {}), "nobody said that these are its characters"
     assert is_believed(guessed, {guessed.key: Compared(similarity=0.9)})
+
+
+def test_a_font_that_is_not_in_the_file_cannot_be_compared():
+    opened = page(line("开票通知单"), unembedded_fonts=["A+F"])
+    assert doubts_of(opened) == []
+    assert [item.text for item in judge(opened, "auto", 1).trusted] == ["开票通知单"]
+
+
+def test_a_page_has_few_doubts():
+    opened = page(*(line(f"XKCD QRTZ {i}", 20 + 14 * i, f"F{i:02d}") for i in range(40)))
+    assert len(doubts_of(opened)) == MOST_DOUBTS
 
 
 def test_samples_are_few_short_and_from_all_over_the_page():
