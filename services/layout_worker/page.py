@@ -51,6 +51,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Degrees by which the page was turned clockwise to make it upright, beyond what it asks for itself."""
     search: Search
     """Whether text lines must be looked for in the picture; `direct`: all that is to be read are small single lines."""
+    drafts: list[Draft] = []
+    """Regions by what is known so far; the layout's own where nothing more is found."""
     within: list[Box] = []
     """Where lines are looked for, in page units; empty means everywhere. See `_places`."""
     picture: bool
@@ -88,7 +90,7 @@ def plan(
     drafts = regions.build(
         boxes,
         drawn,
-        _own_pieces(judged),
+        [_on_page(piece, page) for piece in _own_pieces(judged)],
         page.width,
         page.height,
         detected=False,
@@ -104,6 +106,7 @@ def plan(
         ink=ink,
         turn=look.turn,
         search=search,
+        drafts=drafts,
         within=_places(page, judged, drafts, inspection) if search == "lines" else [],
         picture=search != "nothing" or options.pictures or bool(readers & {"rec", "vl"}),
     )
@@ -183,15 +186,18 @@ def assemble(
     drawn = drawing.completed(
         planned.drawn, planned.boxes, planned.ink, page, [piece.line for piece in pieces], strokes, picture
     )
-    drafts = regions.build(
-        planned.boxes,
-        drawn,
-        pieces,
-        page.width,
-        page.height,
-        detected=planned.search == "lines",
-        max_regions=settings.limits.max_regions,
-    )
+    if planned.search != "lines" and _is_same(drawn, planned.drawn):
+        drafts = planned.drafts
+    else:
+        drafts = regions.build(
+            planned.boxes,
+            drawn,
+            pieces,
+            page.width,
+            page.height,
+            detected=planned.search == "lines",
+            max_regions=settings.limits.max_regions,
+        )
     if picture is not None and planned.search == "direct":
         for draft in drafts:
             draft.direct = not draft.lines and is_direct(draft, page, settings)
@@ -229,6 +235,11 @@ def assemble(
         warnings=[*page.warnings, *judged.warnings, *warnings],
     )
     return msgspec.structs.replace(layout, tasks=route.tasks_of(layout, inspection))
+
+
+def _is_same(drawn: Drawn, before: Drawn) -> bool:
+    """Whether nothing drawn came to light that was not known before."""
+    return all(list(getattr(drawn, part)) == list(getattr(before, part)) for part in ("ruled", "rules", "figures"))
 
 
 def _own_pieces(judged: trust.Trust) -> list[Piece]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from services.layout_worker import page as page_module
 from services.layout_worker.boxes import grown, merged
 from services.layout_worker.found import LinesRequest, Look
 from services.layout_worker.page import plan
@@ -23,17 +24,8 @@ LINES = [
 FIGURE = [100.0, 400, 250, 500]
 
 
-def within(pictures, lines=(*LINES,), unit="pt", **options):
-    opened = OpenedPage(
-        page_no=1,
-        width=595.0,
-        height=842.0,
-        unit=unit,
-        lines=list(lines),
-        image_boxes=pictures,
-        image_coverage=0.1,
-    )
-    inspection = Inspection(
+def inspection(**options):
+    return Inspection(
         document_id="d",
         generation=0,
         source=SourceInfo(bucket="b", key="k"),
@@ -44,7 +36,20 @@ def within(pictures, lines=(*LINES,), unit="pt", **options):
         pages=[],
         selected="1",
     )
-    planned = plan(opened, Look(boxes=[], seals=[], ink=0.05), (1.0, 1.0), inspection, 1, Settings())
+
+
+def within(pictures, lines=(*LINES,), unit="pt", **options):
+    opened = OpenedPage(
+        page_no=1,
+        width=595.0,
+        height=842.0,
+        unit=unit,
+        lines=list(lines),
+        image_boxes=pictures,
+        image_coverage=0.1,
+    )
+    given = inspection(**options)
+    planned = plan(opened, Look(boxes=[], seals=[], ink=0.05), (1.0, 1.0), given, 1, Settings())
     assert planned.search == "lines"
     return planned.within
 
@@ -105,3 +110,21 @@ def test_lines_of_a_part_stand_where_they_are_on_the_page(scale):
     assert line.quad.tolist()[0] == pytest.approx([200, 120], abs=2)
     assert line.quad.tolist()[2] == pytest.approx([300, 140], abs=2)
     assert detector.sizes[0] == (round(60 * scale), round(160 * scale))
+
+
+@pytest.mark.parametrize(("pictures", "times"), [([], 1), ([FIGURE], 2)])
+def test_regions_are_built_again_only_where_lines_were_looked_for(monkeypatch, pictures, times):
+    opened = OpenedPage(page_no=1, width=595.0, height=842.0, unit="pt", lines=LINES, image_boxes=pictures)
+    built = []
+    plain = page_module.regions.build
+
+    def counted(*arguments, **named):
+        built.append(named["detected"])
+        return plain(*arguments, **named)
+
+    monkeypatch.setattr(page_module.regions, "build", counted)
+    given = inspection()
+    planned = plan(opened, Look(boxes=[], seals=[], ink=0.05), (1.0, 1.0), given, 1, Settings())
+    layout = page_module.assemble(opened, planned, [], (1190, 1684), [], given, 1, Settings())
+    assert built == [False, True][:times]
+    assert sorted(line.text for region in layout.regions for line in region.lines) == [line.text for line in LINES]
