@@ -74,7 +74,8 @@ async def measure(args: argparse.Namespace, report: Report) -> bool:
         if any(s == scan for s, _ in tallies)
     }
     report.say("", "Worst pages, by missed characters, then by F1:", *worst.write(), "")
-    return all([_targets(report, name, total) for name, total in totals.items()])
+    met = [_targets(report, name, total) for name, total in totals.items()]
+    return all(met)
 
 
 def _targets(report: Report, name: str, total: Tally) -> bool:
