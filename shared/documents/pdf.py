@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,8 @@ _MIN_SIDE, _MAX_SIDE = 1.0, 1e7
 _PATH = re.compile(r"'[^']*'|/\S+")
 """Names of files in MuPDF's words: ours are temporary, and an error message is shown to anybody."""
 _MAX_OUTLINE = 10_000
+_KNOWN_PAGES = 4
+"""As many as a layout worker has in flight by default."""
 _LETTER = PageGeometry(width=612.0, height=792.0)
 """Geometry of a page that cannot be opened, as PDF readers assume it."""
 prepare()
@@ -51,6 +54,7 @@ class PdfFile:
         """Raises `encrypted`, `corrupt`, `too_large`, `MemoryError`."""
         self._limits = limits
         self._guessed: dict[int, bool] = {}
+        self._known: OrderedDict[tuple[int, int], tuple[OpenedPage, Marks, list[Warning]]] = OrderedDict()
         with _reading(None):
             self._document = _opened(path, password)
             count = self._document.page_count
@@ -87,7 +91,7 @@ class PdfFile:
         complaints = _Complaints()
         with _reading(call.page_no), self._turned(call.page_no - 1, call.rotation):
             frame, page = self._open(call.page_no - 1)
-            opened, marks = self._look(page, frame, call.page_no)
+            opened, marks, noted = self._looked_at(page, frame, call.page_no)
             drawn = None
             wanted = call.picture == "always" or (call.picture == "auto" and shows_more_than_it_says(opened))
             if wanted or call.layout_picture:
@@ -99,7 +103,7 @@ class PdfFile:
             if call.layout_picture:
                 scale = SMALL_SIDE / max(frame.width, frame.height)
                 small = small_of(drawn.image) if drawn else render(page, scale)
-        warnings = complaints.warnings(call.page_no)
+        warnings = complaints.warnings(call.page_no) or list(noted)
         if drawn is not None:
             if drawn.scaled:
                 message = "the page is larger than limits.max_page_pixels; its picture was made smaller"
@@ -130,6 +134,20 @@ class PdfFile:
             raise DocfleetError(ErrorCode.corrupt, "the page has no area, or one beyond measure", page_no=number + 1)
         size = (rect.height, rect.width) if rotation in (90, 270) else (rect.width, rect.height)
         return Frame(*size, rotation), page
+
+    def _looked_at(self, page: Any, frame: Frame, page_no: int) -> tuple[OpenedPage, Marks, list[Warning]]:
+        """The page's text and marks, and what MuPDF noted on the way. A page is often opened a second time for its picture, when somebody
+        has seen that one is needed: the last few are remembered."""
+        key = (page_no, frame.rotation)
+        known = self._known.pop(key, None)
+        if known is None:
+            complaints = _Complaints()
+            opened, marks = self._look(page, frame, page_no)
+            known = opened, marks, complaints.warnings(page_no)
+            while len(self._known) >= _KNOWN_PAGES:
+                self._known.popitem(last=False)
+        self._known[key] = known
+        return known
 
     def _look(self, page: Any, frame: Frame, page_no: int) -> tuple[OpenedPage, Marks]:
         turned = frame.rotation != 0
