@@ -109,7 +109,7 @@ class Scene:
         settings = Settings(objects={"kind": "folder", "folder": objects})  # type: ignore[arg-type]
         asyncio.run(self._store(settings))
         self._producer = Producer(
-            {"bootstrap.servers": self._broker.bootstrap_servers, "partitioner": "murmur2_random"}
+            {"bootstrap.servers": self._broker.bootstrap_servers, "partitioner": "murmur2_random", "log_level": 0}
         )
         self._worker = spawn(
             [sys.executable, "-m", "benchmarks.lib.vl_watched"], self._folder / "worker.log", ROOT, env
@@ -182,7 +182,11 @@ class Scene:
     def records(self, topic: str) -> list[bytes]:
         """Everything that was written to a topic so far."""
         consumer = Consumer(
-            {"bootstrap.servers": self._broker.bootstrap_servers, "group.id": f"look-{time.monotonic_ns()}"}
+            {
+                "bootstrap.servers": self._broker.bootstrap_servers,
+                "group.id": f"look-{time.monotonic_ns()}",
+                "log_level": 0,
+            }
         )
         try:
             partitions = consumer.list_topics(topic, 10).topics[topic].partitions

@@ -6,7 +6,7 @@
 
 The clock of `vl.timeout_s` starts when the first attempt is sent, so waiting for room costs a region nothing. Only three things are
 outcomes of a region: no answer in that time, failing `vl.attempts` times where the server answers others, and a refusal for good.
-Everything else is the world's: `Unavailable`, and the stage waits.
+Everything else is the world's: `Unavailable`, and the stage waits. Only who was there at `vl.attempts` outages is suspected to cause them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from services.vl_worker.endpoint import Endpoint
 from services.vl_worker.endpoints import Endpoints
 from services.vl_worker.probe import Probe
 from services.vl_worker.retry import Absent, Faulty, Overloaded, Trouble, attempts
+from services.vl_worker.suspects import Suspects
 from services.vl_worker.wire import Answer, Call
 from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
 from shared.settings import Vl
@@ -34,6 +35,7 @@ class VlClient:
     def __init__(self, settings: Vl, probe: Probe) -> None:
         self._settings = settings
         self._endpoints = Endpoints(settings, probe.why_not)
+        self._suspects = Suspects(settings.attempts)
 
     @property
     def in_flight(self) -> int:
@@ -71,6 +73,11 @@ class VlClient:
                         asked = endpoint
                         try:
                             return await self._send(endpoint, call, hopeless)
+                        except Faulty as trouble:
+                            last = trouble
+                            if not endpoint.breaker.closed and self._suspects.present(call, endpoint):
+                                raise self._deadly() from trouble
+                            raise
                         except Trouble as trouble:
                             last = trouble
                             raise
@@ -86,6 +93,10 @@ class VlClient:
     async def close(self) -> None:
         """Stop probing, close all connections."""
         await self._endpoints.close()
+
+    def _deadly(self) -> DocfleetError:
+        times = self._settings.attempts
+        return DocfleetError(ErrorCode.model_unavailable, f"the VL server went away {times} times while it read this")
 
     def _too_late(self, last: Trouble | None) -> Exception:
         """The deadline passed: the region's outcome when its answer did not come, the world's when nobody took it."""

@@ -37,6 +37,8 @@ class Endpoint:
         self.name = parts.netloc.rpartition("@")[2] + parts.path
         """For logs and metrics: without credentials."""
         self.in_flight = 0
+        self.outages = 0
+        """How often it went away."""
         self.rests_until = 0.0
         """Monotonic; the server asked for a pause (Retry-After)."""
         self.limit = Limit(settings.start_in_flight, settings.min_in_flight, settings.max_in_flight, time.monotonic())

@@ -148,6 +148,7 @@ class Endpoints:
             await endpoint.close()
 
     def _revive(self, endpoint: Endpoint, pause_s: float | None = None) -> None:
+        endpoint.outages += 1
         self._revivals[endpoint] = asyncio.create_task(self._probe_until_it_answers(endpoint, pause_s))
         self._revivals[endpoint].add_done_callback(lambda _: self._revivals.pop(endpoint, None))
         endpoint.tell()

@@ -262,6 +262,45 @@ async def test_a_server_that_dies_and_returns_is_found_again_by_a_probe(client_o
         assert (await client.ask(call())).text == "t"
 
 
+async def test_what_kills_the_server_each_time_is_found_and_the_others_are_answered(client_of):
+    """Engines die of single requests (vLLM's EngineDeadError); whoever asks again for ever keeps the server down."""
+    deadly = call_of(request_of(GLM, "formula", [JPEG]))
+    prompt = GLM.prompt("formula").text
+    deaths = 0
+    restarts: list[asyncio.Task[None]] = []
+
+    async def restart(server: VlServerSimulator) -> None:
+        nonlocal deaths
+        deaths += 1
+        await asyncio.sleep(0.5)
+        await server.die()
+        await server.start()
+
+    def script(body: dict, number: int) -> Act:
+        if body["messages"][0]["content"][-1]["text"] == prompt:
+            restarts.append(asyncio.create_task(restart(server)))
+            return Act(delay_s=5)
+        return Act(text="t", delay_s=0.02)
+
+    async def patiently(client: VlClient, one: Call) -> str:
+        while True:
+            try:
+                return (await client.ask(one)).text
+            except Unavailable:
+                await asyncio.sleep(0.1)
+            except DocfleetError as error:
+                return error.message
+
+    async with VlServerSimulator(script) as server:
+        client = client_of(server.url, attempts=3, start_in_flight=8, breaker_failures=1)
+        innocent = [call_of(request_of(GLM, "text", [bytes([n])])) for n in range(20)]
+        said = await asyncio.gather(*(patiently(client, one) for one in [deadly, *innocent]))
+        assert "went away 3 times" in said[0]
+        assert set(said[1:]) == {"t"}
+        assert deaths == 3
+        await asyncio.gather(*restarts)
+
+
 def _open(client: VlClient) -> bool:
     try:
         client.check()
