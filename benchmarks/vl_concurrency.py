@@ -157,7 +157,7 @@ def death(report: Report, folder: Path, regions: int, away_s: float = 20.0) -> P
         )
         report.say(
             f"death: {count} regions, killed at {killed:.0f} s for {back - killed:.0f} s; readiness meanwhile: {unready}",
-            f"  first requests {_s(first)} after its return, 90 % of the throughput before ({before:.0f} tokens/s) {_s(recovered)} after it, goal 10 s",
+            f"  first requests {_s(first)} after its return, 90 % of the throughput before ({before:.0f}/s) {_s(recovered)} after it, goal 10 s",
         )
         report.say("  " + ("ok" if outcome(report, scene, count) else "FAILED: something was lost or handed on"), "")
         return panel("death: away for 20 s", [s for s in samples if None not in s.tokens], CEILING, 1)
