@@ -42,6 +42,8 @@ class LineCrop(NamedTuple):
     """Quarters counter-clockwise that may set it upright: the first is read, the others where that is not sure."""
     flips: tuple[int, ...] = ()
     """Quarters that are unlikely: tried where the first reading is not sure, and believed only where they are read surely."""
+    squeezed: bool = True
+    """Whether it may be drawn narrower than it is; not what was bent before (a seal's ring), whose letters are worn already."""
 
     @classmethod
     def of(cls, picture: Pixels, quad: Quad) -> LineCrop:
@@ -81,7 +83,10 @@ class LineReader:
     def read(self, lines: Sequence[LineCrop], ticket: Ticket, tally: Tally) -> list[Text | LineFailed]:
         """The text of each line, in order. Blocks until all are read."""
         with self.cutting(ticket):
-            first = [self._ask(line.upright(line.turns[0]), self._squeeze, ticket, tally) for line in lines]
+            first = [
+                self._ask(line.upright(line.turns[0]), self._squeeze if line.squeezed else 1.0, ticket, tally)
+                for line in lines
+            ]
         texts = [_answer(asked) for asked in first]
         again: list[tuple[int, list[_Asked], list[_Asked]]] = []
         with self.cutting(ticket):

@@ -43,7 +43,7 @@ def lines_of(seals: Seals, picture: Pixels) -> list[Unrolled]:
     That is how they are read: the name along the upper ring, what stands inside, the number along the lower ring.
     """
     found = sorted(seals.lines(picture), key=lambda line: float(line.polygon[:, 1].mean()))
-    return [Unrolled(line.polygon, LineCrop(line.picture, (0, 2))) for line in found]
+    return [Unrolled(line.polygon, LineCrop(line.picture, (0, 2), squeezed=False)) for line in found]
 
 
 def smoothed(picture: Pixels) -> Pixels:

@@ -275,6 +275,7 @@ def test_a_seal_is_unrolled_and_read_the_other_way_up_where_that_is_surer(room: 
     room.seals.answer = [SealLine(polygon, strip, 0.9, True)]
     room.recogniser.unsure = {5}
     answer = room.read(region(0, [50, 20, 100, 70], label="seal"))
+    assert room.recogniser.read_at[0] == (5, round(300 * 48 / 64)), "at full width"
     assert answer.regions[0].lines[0].text == "<6>"
     assert answer.regions[0].lines[0].bbox == [47.5, 17.5, 67.5, 42.5]
 
