@@ -26,7 +26,7 @@ COMMANDS = _commands(typer.main.get_command(app))
 
 
 def test_every_command_that_was_promised_is_there():
-    promised = {"parse", "fleet", "submit", "watch", "cancel", "doctor", "settings", "models", "topics"}
+    promised = {"parse", "look", "fleet", "submit", "watch", "cancel", "doctor", "settings", "models", "topics"}
     assert promised == {path[0] for path in COMMANDS if path}
     assert {("models", "install"), ("models", "list"), ("topics", "plan"), ("topics", "apply")} <= set(COMMANDS)
 
