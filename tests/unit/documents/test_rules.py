@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from shared.documents.child import DocumentChild
@@ -103,3 +104,15 @@ def test_clips_of_a_page_with_a_transparency_group_end_where_they_end(tmp_path: 
     group = "/MediaBox [0 0 612 792] /Group << /S /Transparency /CS /DeviceRGB /I true >>"
     cells = "".join(f"q {100 + 80 * c} 600 80 20 re W n Q\n{100 + 80 * c} 599.5 80 0.5 re f\n" for c in range(4))
     assert rules(opened(tmp_path, cells, group)) == [("h", [100, 192, 420, 192])]
+
+
+def test_a_page_can_be_shown_at_another_rotation_and_keeps_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "page.pdf"
+    path.write_bytes(one_page("0.5 w 100 600 m 300 600 l S", "/MediaBox [0 0 612 792]"))
+    child = DocumentChild(bounds_of(Limits()))
+    call = PageCall(path=str(path), mime_type="application/pdf", page_no=1, dpi=72, picture="none")
+    turned = child.open_page(msgspec.structs.replace(call, rotation=90), [])[0].page
+    assert (turned.width, turned.height, turned.rotation) == (792, 612, 90)
+    assert rules(turned) == [("v", [600, 100, 600, 300])]
+    again = child.open_page(call, [])[0].page
+    assert (again.width, again.height, again.rotation) == (612, 792, 0)
