@@ -231,7 +231,9 @@ def _draw_rules(
             sheet.box(box, width=0.6)
         sheet.box(whole, width=0.9)
         return whole
-    levels = tops if grid.ruling == "rows" else [tops[0], tops[head], tops[-1]]
-    for index, y in enumerate(levels):
-        sheet.rule(lefts[0], y, lefts[-1], y, width=1.0 if index in (0, len(levels) - 1) else 0.5)
+    if grid.ruling == "rows":
+        for box in boxes:  # cell by cell, so that no line runs through one that spans rows
+            sheet.rule(box[0], box[3], box[2], box[3], width=0.5)
+    for y in {"rows": [tops[0], tops[-1]], "three": [tops[0], tops[head], tops[-1]]}[grid.ruling]:
+        sheet.rule(lefts[0], y, lefts[-1], y, width=0.5 if y == tops[head] != tops[0] else 1.0)
     return whole
