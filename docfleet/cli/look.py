@@ -61,11 +61,12 @@ def look(
         from docfleet.cli.display import install_models
         from shared.children.errors import ChildDied, ChildFault, ChildStalled
         from shared.contracts.codec import encode
-        from shared.contracts.options import Options
+        from shared.contracts.options import Options, selected_pages
         from shared.models.install import missing
         from shared.settings import Settings
 
         quiet_logs()
+        selected_pages(page, 1)  # an expression that cannot be read is told now
         settings = Settings()
         password = password_file.read_text().rstrip("\r\n") if password_file else None
         options = Options(
