@@ -12,13 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
-from services.layout_worker import cells, columns, doubts, forms, gutters, kinds, ruled, striped, structure
+from services.layout_worker import columns, doubts, forms, kinds, ruled, settling, striped, structure
 from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, overlap, share_inside
 from services.layout_worker.drafts import HOLDS_TEXT, Draft, Drawn, Piece
 from services.layout_worker.found import FoundBox
-from services.layout_worker.style import Style, style_of
+from services.layout_worker.style import style_of
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 
@@ -81,7 +79,7 @@ def build(
     left.sort(key=columns.place)
     left = _without_numbers(left, drafts)
     left = _without_continued(_without_continued(left, drafts)[::-1], drafts)
-    drafts = [part for draft in drafts for part in _settled(draft, style)]
+    drafts = [part for draft in drafts for part in settling.settled(draft, style)]
     drafts = [d for d in drafts if d.lines or d.label not in HOLDS_TEXT or not (detected or _seen_twice(d, pieces))]
     drafts += structure.drafts(left, style, [d.bbox for d in drafts])
     drafts = kinds.settled(drafts, style, width, height)
@@ -269,99 +267,6 @@ def _covers_more(line: TextLine, home: Draft, other: Draft) -> bool:
 def _seen_twice(empty: Draft, pieces: Sequence[Piece]) -> bool:
     """Whether a text box that got no line stands on lines that others got."""
     return sum(common(piece.line.bbox, empty.bbox) for piece in pieces) >= ON_LINES * area(empty.bbox)
-
-
-def _settled(draft: Draft, style: Style) -> list[Draft]:
-    """The region with a box that fits its lines; a picture with text in it gives two regions, or is text after all."""
-    if not draft.lines or draft.label == "seal":
-        return [draft]
-    if draft.grid is not None:
-        draft.lines = cells.cut(draft.lines, draft.grid, draft.bbox)
-        return [draft]
-    around = hull(line.bbox for line in draft.lines)
-    if draft.label == "table" and draft.found_by == "model" and doubts.is_no_table(draft.confidence, draft.lines):
-        draft.label, draft.reason = "text", "a table without cells"
-    if draft.label == "formula" and doubts.is_prose("".join(line.text or "" for line in draft.lines)):
-        draft.label, draft.reason = "text", "prose, no formula"
-    if draft.label in ("title", "section_header") and len(draft.lines) > doubts.HEADING_LINES:
-        draft.label, draft.reason = "text", "too long for a heading"
-    if draft.label == "caption":
-        return _with_text_above(draft)
-    if draft.label in ("page_header", "page_footer"):
-        return _without_headings(draft, style)
-    if draft.label in HOLDS_TEXT:
-        return _by_columns(draft, style)
-    if draft.label != "picture":
-        draft.bbox = hull([around, draft.bbox])
-        return [draft]
-    text = Draft(
-        label="text",
-        raw_label=draft.raw_label,
-        bbox=around,
-        confidence=draft.confidence,
-        found_by=draft.found_by,
-        lines=draft.lines,
-        inside=list(draft.bbox),
-        reason="text inside a picture",
-    )
-    if doubts.is_full_of_text(draft.bbox, draft.lines):
-        text.reason, text.inside = "a picture that is mostly text", None
-        return _by_columns(text, style)
-    draft.lines = []
-    return [draft, text]
-
-
-def _with_text_above(caption: Draft) -> list[Draft]:
-    """A caption that begins below lines of text is these and a caption."""
-    lines = sorted(caption.lines, key=columns.place)
-    begin = next((i for i, line in enumerate(lines) if kinds.begins_caption(line.text or "")), 0)
-    parts: list[tuple[Label, list[TextLine]]] = [("text", lines[:begin]), ("caption", lines[begin:])]
-    return [
-        msgspec.structs.replace(caption, label=label, lines=part, bbox=hull(line.bbox for line in part))
-        for label, part in parts
-        if part
-    ]
-
-
-def _without_headings(running: Draft, style: Style) -> list[Draft]:
-    """A header, and the much larger lines that the network put into it, each by itself."""
-    large = [
-        line
-        for line in running.lines
-        if line.text and (style.ratio(line) or 0.0) >= kinds.HEADER_LARGER and len(line.text) > 1
-    ]
-    rest = [line for line in running.lines if not any(line is one for one in large)]
-    if not large or not rest:
-        return [msgspec.structs.replace(running, bbox=hull(line.bbox for line in running.lines))]
-    parts: list[tuple[Label, list[TextLine]]] = [("section_header", large), (running.label, rest)]
-    return [
-        msgspec.structs.replace(running, label=label, lines=lines, bbox=hull(line.bbox for line in lines))
-        for label, lines in parts
-    ]
-
-
-def _by_columns(draft: Draft, style: Style) -> list[Draft]:
-    """A text region for each column of a text region, with boxes around the lines; a table where the lines stand like cells.
-
-    Where its own type and markers say that a text is code, a list or a heading in places, these are regions too.
-    """
-    if draft.label == "text" and doubts.is_grid(draft.lines):
-        box = hull(line.bbox for line in draft.lines)
-        return [msgspec.structs.replace(draft, label="table", bbox=box, reason="rows of cells")]
-    columns_of = gutters.parts(draft.lines)
-    parts: list[tuple[Label, list[TextLine]]] = [(draft.label, lines) for lines in columns_of]
-    if draft.label in ("text", "reference") and all(line.text is not None for line in draft.lines):
-        parts = [part for lines in columns_of for part in structure.parted(draft.label, lines, style)]
-    return [
-        msgspec.structs.replace(
-            draft,
-            label=label,
-            bbox=hull(line.bbox for line in lines),
-            lines=lines,
-            reason=draft.reason if len(columns_of) == 1 else "cut into columns",
-        )
-        for label, lines in parts
-    ]
 
 
 def _bounded(drafts: list[Draft], max_regions: int) -> list[Draft]:
