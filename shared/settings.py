@@ -157,7 +157,7 @@ class Engines(_Group):
     recycle_bytes: int = Field(
         1_100 * 2**20,
         ge=2**20,
-        description="Memory of its own (without libraries) at which an engine child is replaced, once its calls have ended. Warm it has about 500 MB.",
+        description="Memory of its own (without libraries) at which an engine child is replaced, once its calls have ended. Warm: some 500 MB.",
     )
 
 

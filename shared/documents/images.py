@@ -122,7 +122,7 @@ class ImageFileOpened:
         jpeg = None
         if full is not None and call.jpeg:
             jpeg = self._path.read_bytes() if plain and not warnings else jpeg_of(full)
-        return packed(page, small=small_of(image) if call.layout_picture else None, full=full, jpeg=jpeg)
+        return packed(page, small=small_of(image) if full is None else None, full=full, jpeg=jpeg)
 
     def _seek(self, frame: int) -> bool:
         if frame < 0 or (frame > 0 and self._mime_type != "image/tiff"):

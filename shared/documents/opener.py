@@ -74,7 +74,8 @@ class Documents:
         """Open page `page_no` (1-based) of a document that was inspected before.
 
         `picture` says whether `Pictures.full` (and, unless `jpeg` is false, its encoding) is made: `auto` makes it where the
-        page shows something that its own trusted text does not give. `layout_picture` asks for `Pictures.small`.
+        page shows something that its own trusted text does not give. `layout_picture` asks for `Pictures.small` where
+        `Pictures.full` is not made: whoever looks at pages prefers the full one.
         `rotation` (0, 90, 180, 270) shows the page so instead of as the document asks; everything is in that frame.
         A page above `limits.max_page_pixels` is rendered smaller, with the warning `render_scaled`. Raises like `inspect`.
         """

@@ -27,7 +27,7 @@ from shared.documents.frame import Frame
 from shared.documents.limits import Bounds, check_pages, check_pixels
 from shared.documents.marks import Marks, prepare
 from shared.documents.page import Inspected, OpenedPage, PageAnswer, PageCall
-from shared.documents.pictures import SMALL_SIDE, packed, small_of
+from shared.documents.pictures import SMALL_SIDE, packed
 from shared.documents.raster import draw, render
 from shared.documents.text import native_lines
 
@@ -100,9 +100,8 @@ class PdfFile:
             if wanted:
                 drawn = draw(page, frame, marks, call.dpi, self._limits)
             small = None
-            if call.layout_picture:
-                scale = SMALL_SIDE / max(frame.width, frame.height)
-                small = small_of(drawn.image) if drawn else render(page, scale)
+            if call.layout_picture and drawn is None:
+                small = render(page, SMALL_SIDE / max(frame.width, frame.height))
         warnings = complaints.warnings(call.page_no) or list(noted)
         if drawn is not None:
             if drawn.scaled:

@@ -50,8 +50,7 @@ async def test_a_page_and_its_pictures(documents: Documents, tmp_path: Path) -> 
     page, pictures = await documents.open_page(path, "application/pdf", 1, layout_picture=True)
     with pictures:
         assert page.full_page_image
-        assert pictures.small is not None
-        assert (pictures.small[0].width, pictures.small[0].height) == (618, 800)
+        assert pictures.small is None
         assert pictures.jpeg is not None
         assert pictures.full is not None
         assert pictures.jpeg[1].tobytes() == jpeg
@@ -59,6 +58,10 @@ async def test_a_page_and_its_pictures(documents: Documents, tmp_path: Path) -> 
         with decoded:
             assert (width, height) == (850, 1100)
             assert decoded.tobytes() == pictures.full[1].tobytes()
+    _, pictures = await documents.open_page(path, "application/pdf", 1, picture="none", layout_picture=True)
+    with pictures:
+        assert pictures.small is not None
+        assert (pictures.small[0].width, pictures.small[0].height) == (618, 800)
     with Block.of(b"not a jpeg") as block, pytest.raises(DocfleetError) as error:
         await documents.decode(block)
     assert error.value.code is ErrorCode.corrupt

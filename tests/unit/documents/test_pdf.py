@@ -268,7 +268,7 @@ def test_a_scan_is_taken_as_it_is(bench: Bench) -> None:
     assert pixels(pictures.full).shape == (1100, 850, 3)
     assert (page.full_page_image, page.image_coverage, page.dpi) == (True, 1.0, 200.0)
     assert [line.hidden for line in page.lines] == ["render_mode"]
-    assert max(pixels(pictures.small).shape) == 800
+    assert pictures.small is None
 
 
 def test_a_scan_that_is_clipped_to_its_page_is_taken_as_it_is(bench: Bench) -> None:
