@@ -61,7 +61,7 @@ async def test_a_page_and_its_pictures(documents: Documents, tmp_path: Path) -> 
     _, pictures = await documents.open_page(path, "application/pdf", 1, picture="none", layout_picture=True)
     with pictures:
         assert pictures.small is not None
-        assert (pictures.small[0].width, pictures.small[0].height) == (618, 800)
+        assert (pictures.small[0].width, pictures.small[0].height) == (619, 800)
     with Block.of(b"not a jpeg") as block, pytest.raises(DocfleetError) as error:
         await documents.decode(block)
     assert error.value.code is ErrorCode.corrupt
