@@ -124,35 +124,10 @@ def shapes(mask: npt.NDArray[np.uint8], least_side: float) -> list[Shape]:
 
 
 def _shape(mask: npt.NDArray[np.uint8]) -> Shape:
-    points = np.argwhere(mask)[:, ::-1]
-    centre, (wide, high), angle = cv2.minAreaRect(points.astype(np.int32))
+    count = cv2.countNonZero(mask)
+    contours, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)
+    centre, (wide, high), angle = cv2.minAreaRect(np.concatenate(contours))
     rectangle = ((float(centre[0]), float(centre[1])), (float(wide), float(high)), float(angle))
-    filled = len(points) / max(1.0, (wide + 1) * (high + 1))
-    arc = fitted(_pixels(mask)) if filled < STRAIGHT else None
-    return Shape(mask, rectangle, arc, filled if arc is None else min(1.0, len(points) / max(1.0, arc.area)))
-
-
-def _pixels(mask: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
-    """x, y of the pixels of a mask `[n, 2]`."""
-    y, x = np.nonzero(mask)
-    return np.stack([x, y], axis=1).astype(np.float64)
-
-
-def _straight(
-    picture: Picture, rectangle: tuple[tuple[float, float], tuple[float, float], float], score: float
-) -> SealLine:
-    """A line in a rotated rectangle, laid level: the long side is the direction of reading, left to right or else downward."""
-    (x, y), (wide, high), degrees = rectangle
-    turn = math.radians(degrees)
-    if high > wide:
-        wide, high, turn = high, wide, turn + math.pi / 2
-    along, down = np.array([math.cos(turn), math.sin(turn)]), np.array([-math.sin(turn), math.cos(turn)])
-    if along[0] < -1e-6 or (abs(along[0]) <= 1e-6 and along[1] < 0):
-        along, down = -along, -down
-    signs = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) / 2
-    quad = np.array([[x, y] + a * wide * along + d * high * down for a, d in signs], dtype=np.float32)
-    width = max(1, round(wide * STRIP / max(1.0, high)))
-    target = np.array([[0, 0], [width, 0], [width, STRIP], [0, STRIP]], dtype=np.float32)
-    matrix = cv2.getPerspectiveTransform(quad, target)
-    strip = cv2.warpPerspective(picture, matrix, (width, STRIP), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
-    return SealLine(quad, np.asarray(strip, dtype=np.uint8), score, False)
+    filled = count / max(1.0, (wide + 1) * (high + 1))
+    arc = fitted(mask) if filled < STRAIGHT else None
+    return Shape(mask, rectangle, arc, filled if arc is None else min(1.0, count / max(1.0, arc.area)))
