@@ -131,3 +131,23 @@ def _shape(mask: npt.NDArray[np.uint8]) -> Shape:
     filled = count / max(1.0, (wide + 1) * (high + 1))
     arc = fitted(mask) if filled < STRAIGHT else None
     return Shape(mask, rectangle, arc, filled if arc is None else min(1.0, count / max(1.0, arc.area)))
+
+
+def _straight(
+    picture: Picture, rectangle: tuple[tuple[float, float], tuple[float, float], float], score: float
+) -> SealLine:
+    """A line in a rotated rectangle, laid level: the long side is the direction of reading, left to right or else downward."""
+    (x, y), (wide, high), degrees = rectangle
+    turn = math.radians(degrees)
+    if high > wide:
+        wide, high, turn = high, wide, turn + math.pi / 2
+    along, down = np.array([math.cos(turn), math.sin(turn)]), np.array([-math.sin(turn), math.cos(turn)])
+    if along[0] < -1e-6 or (abs(along[0]) <= 1e-6 and along[1] < 0):
+        along, down = -along, -down
+    signs = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) / 2
+    quad = np.array([[x, y] + a * wide * along + d * high * down for a, d in signs], dtype=np.float32)
+    width = max(1, round(wide * STRIP / max(1.0, high)))
+    target = np.array([[0, 0], [width, 0], [width, STRIP], [0, STRIP]], dtype=np.float32)
+    matrix = cv2.getPerspectiveTransform(quad, target)
+    strip = cv2.warpPerspective(picture, matrix, (width, STRIP), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+    return SealLine(quad, np.asarray(strip, dtype=np.uint8), score, False)
