@@ -220,7 +220,7 @@ ROUTE = [
 ]
 """Tables whose cells are drawn and whose text is there are exact: a model could only add mistakes. What the network itself doubts, and what
 is small (3 % of A4 is three lines of text across), is not worth a model's second of time. A real table of generated pages scores 0.95 and
-more, mistaken ones 0.5 (services/layout_worker/doubts.py)."""
+more, mistaken ones 0.5 (services/layout_worker/regions/doubts.py)."""
 
 
 class Layout(_Group):

@@ -109,8 +109,8 @@ class Inside:
 
     def __init__(self, folder: Path) -> None:
         from services.layout_worker import pages
-        from services.layout_worker import program as layout_program
         from services.layout_worker import service as layout_service
+        from services.layout_worker.engine import program as layout_program
         from services.rec_worker import crops, read, service
         from services.rec_worker import program as rec_program
         from shared.models import reader

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from services.layout_worker import leftover
 from services.layout_worker.boxes import Box, area, common
 from services.layout_worker.found import FoundLine, Lines, LinesRequest
 from services.layout_worker.page import Plan
+from services.layout_worker.regions import leftover
 from shared.children.child import Child
 from shared.documents.page import OpenedPage, Pictures
 

@@ -11,13 +11,16 @@ from typing import Literal
 
 import msgspec
 
-from services.layout_worker import drawing, leftover, match, regions, route, ruled, trust
+from services.layout_worker import route
 from services.layout_worker.boxes import Box, area, clipped, common, grown, merged
-from services.layout_worker.clean import clean
-from services.layout_worker.drafts import HOLDS_TEXT, Draft, Drawn, Piece, Widget
-from services.layout_worker.fonts import Verdicts
 from services.layout_worker.found import FoundBox, FoundLine, Look, Strokes
-from services.layout_worker.leftover import Ink
+from services.layout_worker.regions import drawing, leftover, regions
+from services.layout_worker.regions.clean import clean
+from services.layout_worker.regions.drafts import HOLDS_TEXT, Draft, Drawn, Piece, Widget
+from services.layout_worker.regions.leftover import Ink
+from services.layout_worker.tables import ruled
+from services.layout_worker.trust import match, trust
+from services.layout_worker.trust.fonts import Verdicts
 from shared.contracts.document import ModelRef
 from shared.contracts.layout import Inspection, PageLayout, TextLine
 from shared.documents.page import OpenedPage

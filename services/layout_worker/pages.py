@@ -13,12 +13,12 @@ from typing import Literal
 
 import msgspec
 
-from services.layout_worker.comparing import Comparer
 from services.layout_worker.finding import find_lines
-from services.layout_worker.fonts import Doubt, doubts_of
 from services.layout_worker.found import Look, LookRequest
 from services.layout_worker.page import assemble, plan
 from services.layout_worker.steps import Steps
+from services.layout_worker.trust.comparing import Comparer
+from services.layout_worker.trust.fonts import Doubt, doubts_of
 from shared.children.child import Child
 from shared.contracts.layout import Inspection, PageLayout
 from shared.documents.opener import Documents
@@ -27,7 +27,7 @@ from shared.documents.passwords import password_of
 from shared.engines.processor import cores
 from shared.settings import Settings, for_engine_child
 
-PROGRAM = "services.layout_worker.program:create"
+PROGRAM = "services.layout_worker.engine.program:create"
 
 PROOF_DPI = 150
 """Resolution at which lines of a native page are read to settle a doubt: 8 points are 17 pixels."""

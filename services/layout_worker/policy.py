@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from services.layout_worker import doubts
 from services.layout_worker.boxes import area
-from services.layout_worker.drafts import Draft
+from services.layout_worker.regions.drafts import Draft
+from services.layout_worker.tables.rows import is_complete_grid
 from shared.contracts.document import Label
 from shared.contracts.options import Options
 
@@ -104,4 +104,4 @@ def _is_grid(wanted: str, draft: Draft) -> bool:
     if has_unread(draft):
         return False
     # A drawn grid without any text is a form that nobody filled in.
-    return draft.grid is not None or (wanted == "complete" and doubts.is_complete_grid(draft.lines))
+    return draft.grid is not None or (wanted == "complete" and is_complete_grid(draft.lines))

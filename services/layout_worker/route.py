@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from services.layout_worker.drafts import Draft
 from services.layout_worker.policy import NEEDS_STRUCTURE, Decision, Policy, has_text, has_unread
+from services.layout_worker.regions.drafts import Draft
 from shared.contracts.document import Warning
 from shared.contracts.ids import region_id, task_id
 from shared.contracts.layout import Inspection, PageLayout, Region

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from services.layout_worker.comparing import TRIES, Comparer
-from services.layout_worker.fonts import Doubt
 from services.layout_worker.found import Comparison
+from services.layout_worker.trust.comparing import TRIES, Comparer
+from services.layout_worker.trust.fonts import Doubt
 from shared.children.block import Block
 from shared.contracts.document import ModelRef
 from shared.documents.page import NativeLine, OpenedPage, Picture

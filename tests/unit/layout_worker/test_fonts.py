@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from services.layout_worker.fonts import MOST_DOUBTS, Compared, doubts_of, fonts_of, is_believed, is_broken, looks
-from services.layout_worker.trust import judge
+from services.layout_worker.trust.fonts import MOST_DOUBTS, Compared, doubts_of, fonts_of, is_believed, is_broken, looks
+from services.layout_worker.trust.trust import judge
 from shared.documents.page import NativeLine, OpenedPage
 
 pytestmark = pytest.mark.unit

@@ -2,8 +2,8 @@
 
 import pytest
 
-from services.layout_worker.drafts import Drawn, Widget
-from services.layout_worker.forms import fields
+from services.layout_worker.regions.drafts import Drawn, Widget
+from services.layout_worker.regions.forms import fields
 from shared.contracts.layout import TextLine
 from shared.documents.page import Rule
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.layout_worker.gutters import parts
+from services.layout_worker.regions.gutters import parts
 from shared.contracts.layout import TextLine
 
 pytestmark = pytest.mark.unit

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from services.layout_worker import leftover
+from services.layout_worker.engine.ink import ink_map, inked_part
 from services.layout_worker.finding import unknown
 from services.layout_worker.found import FoundLine
-from services.layout_worker.ink import ink_map, inked_part
-from services.layout_worker.leftover import Ink
+from services.layout_worker.regions import leftover
+from services.layout_worker.regions.leftover import Ink
 
 pytestmark = pytest.mark.unit
 

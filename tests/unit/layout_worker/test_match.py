@@ -3,7 +3,7 @@
 import pytest
 
 from services.layout_worker.found import FoundLine
-from services.layout_worker.match import overlooked, unread
+from services.layout_worker.trust.match import overlooked, unread
 from shared.contracts.layout import TextLine
 
 pytestmark = pytest.mark.unit

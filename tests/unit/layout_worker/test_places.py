@@ -5,9 +5,9 @@ import pytest
 
 from services.layout_worker import page as page_module
 from services.layout_worker.boxes import grown, merged
+from services.layout_worker.engine.program import _in_parts
 from services.layout_worker.found import LinesRequest, Look
 from services.layout_worker.page import plan
-from services.layout_worker.program import _in_parts
 from shared.contracts.layout import Inspection
 from shared.contracts.options import Options
 from shared.contracts.records import SourceInfo

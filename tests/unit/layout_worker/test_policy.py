@@ -4,8 +4,8 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
-from services.layout_worker.drafts import Draft
 from services.layout_worker.policy import Decision, Policy
+from services.layout_worker.regions.drafts import Draft
 from services.layout_worker.route import Router
 from shared.contracts.layout import Grid, Inspection, TextLine
 from shared.contracts.options import Options

@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from services.layout_worker.program import _is_red, ink_of
+from services.layout_worker.engine.program import _is_red, ink_of
 
 pytestmark = pytest.mark.unit
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.layout_worker.boxes import area, share_inside
-from services.layout_worker.clean import clean
-from services.layout_worker.columns import grouped
-from services.layout_worker.drafts import Draft, Drawn, Piece
 from services.layout_worker.found import FoundBox
-from services.layout_worker.regions import build
+from services.layout_worker.regions.clean import clean
+from services.layout_worker.regions.columns import grouped
+from services.layout_worker.regions.drafts import Draft, Drawn, Piece
+from services.layout_worker.regions.regions import build
 from shared.contracts.layout import TextLine
 
 pytestmark = pytest.mark.unit

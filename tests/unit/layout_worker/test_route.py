@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from services.layout_worker.drafts import Draft
+from services.layout_worker.regions.drafts import Draft
 from services.layout_worker.route import Router, records_of, tasks_of
 from shared.contracts.layout import Inspection, PageLayout, TextLine
 from shared.contracts.options import Options

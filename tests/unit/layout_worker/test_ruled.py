@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.layout_worker import cells, ruled, scanned
 from services.layout_worker.found import Strokes
-from services.layout_worker.ruled import grids, holds
+from services.layout_worker.tables import cells, ruled, scanned
+from services.layout_worker.tables.ruled import grids, holds
 from shared.contracts.layout import Grid, GridCell, TextLine
 from shared.documents.page import Rule
 

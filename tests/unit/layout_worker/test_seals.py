@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from services.layout_worker.seals import find_seals, red, washed
+from services.layout_worker.engine.seals import find_seals, red, washed
 
 pytestmark = pytest.mark.unit
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.layout_worker.striped import by_alignment, by_stacks
+from services.layout_worker.tables.striped import by_alignment, by_stacks
 from shared.contracts.layout import TextLine
 from shared.documents.page import FilledBox, Rule
 

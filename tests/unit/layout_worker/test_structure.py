@@ -2,9 +2,9 @@
 
 import pytest
 
-from services.layout_worker import kinds, structure
-from services.layout_worker.drafts import Draft
-from services.layout_worker.style import style_of
+from services.layout_worker.regions import kinds, structure
+from services.layout_worker.regions.drafts import Draft
+from services.layout_worker.regions.style import style_of
 from shared.contracts.layout import TextLine
 
 pytestmark = pytest.mark.unit

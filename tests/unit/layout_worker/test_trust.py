@@ -2,8 +2,8 @@
 
 import pytest
 
-from services.layout_worker.fonts import Compared
-from services.layout_worker.trust import judge, kind_of, pictures_to_read
+from services.layout_worker.trust.fonts import Compared
+from services.layout_worker.trust.trust import judge, kind_of, pictures_to_read
 from shared.contracts.options import Options
 from shared.documents.page import Annotation, NativeLine, OpenedPage
 

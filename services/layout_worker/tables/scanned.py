@@ -11,11 +11,11 @@ from itertools import pairwise
 
 import msgspec
 
-from services.layout_worker import ruled
 from services.layout_worker.boxes import Box, area, common, hull
-from services.layout_worker.cells import upright
 from services.layout_worker.found import Strokes
-from services.layout_worker.ruled import Ruled
+from services.layout_worker.tables import ruled
+from services.layout_worker.tables.cells import upright
+from services.layout_worker.tables.ruled import Ruled
 from shared.contracts.layout import Grid, GridCell, TextLine
 from shared.documents.page import Rule
 

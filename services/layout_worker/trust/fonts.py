@@ -23,8 +23,8 @@ from typing import Literal
 
 import msgspec
 
-from services.layout_worker import ideographs
-from services.layout_worker.letters import strangeness
+from services.layout_worker.trust import ideographs
+from services.layout_worker.trust.letters import strangeness
 from shared.documents.page import NativeLine, OpenedPage
 
 Looks = Literal["right", "wrong", "unclear"]

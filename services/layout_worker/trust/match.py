@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from services.layout_worker.boxes import area, common, overlap, share_inside
-from services.layout_worker.drafts import Piece
 from services.layout_worker.found import FoundLine
+from services.layout_worker.regions.drafts import Piece
 from shared.contracts.layout import TextLine
 
 COVERED = 0.6

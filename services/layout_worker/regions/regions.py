@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.layout_worker import columns, doubts, forms, kinds, ruled, settling, striped, structure
 from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, overlap, share_inside
-from services.layout_worker.drafts import HOLDS_TEXT, Draft, Drawn, Piece
 from services.layout_worker.found import FoundBox
-from services.layout_worker.style import style_of
+from services.layout_worker.regions import columns, doubts, forms, kinds, settling, structure
+from services.layout_worker.regions.drafts import HOLDS_TEXT, Draft, Drawn, Piece
+from services.layout_worker.regions.style import style_of
+from services.layout_worker.tables import ruled, striped
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 

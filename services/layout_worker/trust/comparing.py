@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from services.layout_worker.fonts import LAYER, Compared, Doubt, Verdicts
 from services.layout_worker.found import CompareRequest, Comparison, Sample
+from services.layout_worker.trust.fonts import LAYER, Compared, Doubt, Verdicts
 from shared.children.block import Block
 from shared.children.child import Child
 from shared.contracts.document import ModelRef

@@ -11,10 +11,11 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from services.layout_worker import columns, doubts, gutters
 from services.layout_worker.boxes import Box, hull
-from services.layout_worker.drafts import Draft
-from services.layout_worker.style import Style
+from services.layout_worker.regions import columns, doubts, gutters
+from services.layout_worker.regions.drafts import Draft
+from services.layout_worker.regions.style import Style
+from services.layout_worker.tables.rows import rows_of
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 
@@ -163,7 +164,7 @@ def _same_row(one: TextLine, other: TextLine) -> bool:
 
 def _with_lists(lines: Sequence[TextLine]) -> list[tuple[Label, list[TextLine]]]:
     """A column of text in runs: lists with all lines of their items, and the text between. One marker alone is no list."""
-    rows = [sorted(row, key=lambda line: line.bbox[0]) for row in doubts.rows(lines)]
+    rows = [sorted(row, key=lambda line: line.bbox[0]) for row in rows_of(lines)]
     items = [is_item(_row_text(row)) for row in rows]
     if sum(items) < 2 or any(line.vertical for line in lines):
         return [("text", [line for row in rows for line in row])]

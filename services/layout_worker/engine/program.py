@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.layout_worker.boxes import share_inside
+from services.layout_worker.engine.ink import CELL, ink_map, inked_part, is_bar
+from services.layout_worker.engine.seals import find_seals, red, washed
 from services.layout_worker.found import (
     CompareRequest,
     Comparison,
@@ -26,10 +28,8 @@ from services.layout_worker.found import (
     Look,
     LookRequest,
 )
-from services.layout_worker.ink import CELL, ink_map, inked_part, is_bar
-from services.layout_worker.samples import SampleReader
-from services.layout_worker.seals import find_seals, red, washed
-from services.layout_worker.strokes import find_strokes, slope_of
+from services.layout_worker.tables.strokes import find_strokes, slope_of
+from services.layout_worker.trust.samples import SampleReader
 from shared.children.block import Block
 from shared.engines.engine import Engine
 from shared.engines.open import open_engine

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from services.layout_worker.boxes import Box
-from services.layout_worker.ruled import Ruled
+from services.layout_worker.tables.ruled import Ruled
 from shared.contracts.document import Label
 from shared.contracts.layout import Grid, TextLine
 from shared.documents.page import FilledBox, Rule

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import msgspec
 
-from services.layout_worker import cells, columns, doubts, gutters, kinds, structure
 from services.layout_worker.boxes import hull
-from services.layout_worker.drafts import HOLDS_TEXT, Draft
-from services.layout_worker.style import Style
+from services.layout_worker.regions import columns, doubts, gutters, kinds, structure
+from services.layout_worker.regions.drafts import HOLDS_TEXT, Draft
+from services.layout_worker.regions.style import Style
+from services.layout_worker.tables import cells
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 

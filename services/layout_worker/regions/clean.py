@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import msgspec
 
 from services.layout_worker.boxes import area, clipped, iou, share_inside
-from services.layout_worker.drafts import HOLDS_TEXT
 from services.layout_worker.found import FoundBox
+from services.layout_worker.regions.drafts import HOLDS_TEXT
 from shared.contracts.document import Label
 
 SAME_BOX = 0.6

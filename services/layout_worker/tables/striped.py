@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from services.layout_worker import doubts
 from services.layout_worker.boxes import Box, hull, overlap
+from services.layout_worker.tables.rows import is_wide, pieces, rows_of
 from shared.contracts.layout import TextLine
 from shared.documents.page import FilledBox, Rule
 
@@ -58,13 +58,13 @@ def by_alignment(lines: Sequence[TextLine]) -> list[list[TextLine]]:
     """Lines of each table that only their alignment shows."""
     tables: list[list[TextLine]] = []
     run: list[list[TextLine]] = []
-    for row in [*doubts.rows([line for line in lines if not line.vertical]), []]:
-        if len(row) >= LEAST_PIECES and doubts.pieces(row) == len(row) and (not run or _follows(run[-1], row)):
+    for row in [*rows_of([line for line in lines if not line.vertical]), []]:
+        if len(row) >= LEAST_PIECES and pieces(row) == len(row) and (not run or _follows(run[-1], row)):
             run.append(row)
             continue
         if len(run) >= LEAST_ROWS and _is_aligned(run):
             tables.append([line for part in run for line in part])
-        run = [row] if len(row) >= LEAST_PIECES and doubts.pieces(row) == len(row) else []
+        run = [row] if len(row) >= LEAST_PIECES and pieces(row) == len(row) else []
     return tables
 
 
@@ -111,21 +111,21 @@ def _tables(stack: Sequence[_Band], lines: Sequence[TextLine]) -> list[Box]:
 
 
 def _is_tabular(lines: Sequence[TextLine]) -> bool:
-    rows = doubts.rows(lines)
-    if not rows or doubts.is_wide(lines, SHORT):
+    rows = rows_of(lines)
+    if not rows or is_wide(lines, SHORT):
         return False
-    return sum(doubts.pieces(row) >= 2 for row in rows) >= TABULAR * len(rows)
+    return sum(pieces(row) >= 2 for row in rows) >= TABULAR * len(rows)
 
 
 def _is_title(lines: Sequence[TextLine], width: float) -> bool:
     """Whether a stretch of a table holds one short line: the name of the rows below it."""
-    return len(doubts.rows(lines)) == 1 and sum(line.bbox[2] - line.bbox[0] for line in lines) < 0.6 * width
+    return len(rows_of(lines)) == 1 and sum(line.bbox[2] - line.bbox[0] for line in lines) < 0.6 * width
 
 
 def _is_table(lines: Sequence[TextLine], run: Sequence[tuple[float, float]]) -> bool:
     held = [line for line in lines if run[0][0] <= (line.bbox[1] + line.bbox[3]) / 2 < run[-1][1]]
-    rows = doubts.rows(held)
-    return len(rows) >= 2 and sum(doubts.pieces(row) >= 2 for row in rows) >= 2
+    rows = rows_of(held)
+    return len(rows) >= 2 and sum(pieces(row) >= 2 for row in rows) >= 2
 
 
 def _follows(above: Sequence[TextLine], row: Sequence[TextLine]) -> bool:
@@ -141,7 +141,7 @@ def _is_aligned(rows: Sequence[Sequence[TextLine]]) -> bool:
     lines = [line for row in rows for line in row]
     most = max(len(row) for row in rows)
     full = [sorted(row, key=lambda line: line.bbox[0]) for row in rows if len(row) == most]
-    if 2 * len(full) < len(rows) or doubts.is_wide(lines, SHORT):
+    if 2 * len(full) < len(rows) or is_wide(lines, SHORT):
         return False
     columns = list(zip(*full, strict=True))
     strips = [(min(line.bbox[0] for line in column), max(line.bbox[2] for line in column)) for column in columns]

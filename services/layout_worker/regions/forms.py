@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.layout_worker import ruled
 from services.layout_worker.boxes import Box, common, hull, overlap, share_inside
-from services.layout_worker.drafts import Draft, Drawn
+from services.layout_worker.regions.drafts import Draft, Drawn
+from services.layout_worker.tables import ruled
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 from shared.documents.page import Rule

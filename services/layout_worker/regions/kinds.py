@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from statistics import median
 
-from services.layout_worker import structure
 from services.layout_worker.boxes import overlap
-from services.layout_worker.drafts import HOLDS_TEXT, Draft
-from services.layout_worker.style import Style
+from services.layout_worker.regions import structure
+from services.layout_worker.regions.drafts import HOLDS_TEXT, Draft
+from services.layout_worker.regions.style import Style
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from services.layout_worker import fonts
-from services.layout_worker.fonts import Verdicts
+from services.layout_worker.trust import fonts
+from services.layout_worker.trust.fonts import Verdicts
 from shared.contracts.document import PageKind, Warning
 from shared.contracts.layout import Hidden, TextLine
 from shared.contracts.options import Options

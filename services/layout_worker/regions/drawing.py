@@ -7,11 +7,12 @@ from statistics import median
 
 import msgspec
 
-from services.layout_worker import leftover, scanned
 from services.layout_worker.boxes import Box, area, common
-from services.layout_worker.drafts import Drawn
 from services.layout_worker.found import FoundBox, Strokes
-from services.layout_worker.leftover import Ink
+from services.layout_worker.regions import leftover
+from services.layout_worker.regions.drafts import Drawn
+from services.layout_worker.regions.leftover import Ink
+from services.layout_worker.tables import scanned
 from shared.contracts.layout import TextLine
 from shared.documents.page import OpenedPage
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 
-from services.layout_worker import gutters
 from services.layout_worker.boxes import area, share_inside
 from services.layout_worker.found import FoundBox
+from services.layout_worker.regions import gutters
+from services.layout_worker.tables.rows import is_wide, pieces, rows_of
 from shared.contracts.layout import TextLine
 
 INSIDE = 0.5
@@ -60,7 +60,7 @@ def is_no_table(score: float, lines: Sequence[TextLine]) -> bool:
     if score >= SURE_TABLE:
         return False
     words = _words(lines)
-    if sum(pieces(row) >= 2 for row in rows(words)) < 2:
+    if sum(pieces(row) >= 2 for row in rows_of(words)) < 2:
         return True
     return score < WEAK_TABLE and (is_wide(words, CELL_WIDTH) or len(gutters.parts(lines)) > 1)
 
@@ -70,7 +70,7 @@ def is_grid(lines: Sequence[TextLine]) -> bool:
     words = _words(lines)
     if 2 * sum(line.vertical for line in words) > len(words):
         return False
-    counts = [pieces(row) for row in rows(words)]
+    counts = [pieces(row) for row in rows_of(words)]
     return (
         not is_wide(words, GRID_WIDTH)
         and len(counts) >= GRID_ROWS
@@ -78,45 +78,9 @@ def is_grid(lines: Sequence[TextLine]) -> bool:
     )
 
 
-def is_complete_grid(lines: Sequence[TextLine]) -> bool:
-    """Whether lines alone say what a table is: every row has the same number of pieces, two or more, and they stand in clear columns."""
-    spans = [sorted((line.bbox[0], line.bbox[2]) for line in row) for row in rows(lines)]
-    if len(spans) < 2 or len(spans[0]) < 2 or any(len(row) != len(spans[0]) for row in spans):
-        return False
-    columns = [(min(x0 for x0, _ in column), max(x1 for _, x1 in column)) for column in zip(*spans, strict=True)]
-    return all(left[1] < right[0] for left, right in pairwise(columns))
-
-
 def _words(lines: Sequence[TextLine]) -> list[TextLine]:
     """Lines without bullets (text without a letter or digit): these stand beside text and are no cells."""
     return [line for line in lines if line.text is None or any(char.isalnum() for char in line.text)]
-
-
-def is_wide(lines: Sequence[TextLine], heights: float) -> bool:
-    """Whether half of the text, by length, stands in lines wider than so many line heights."""
-    widths = [(x1 - x0, (x1 - x0) / max(1.0, y1 - y0)) for x0, y0, x1, y1 in (line.bbox for line in lines)]
-    return sum(w for w, ratio in widths if ratio > heights) > 0.5 * sum(w for w, _ in widths)
-
-
-def rows(lines: Sequence[TextLine]) -> list[list[TextLine]]:
-    """Lines that stand side by side, from top to bottom."""
-    found: list[list[TextLine]] = []
-    for line in sorted(lines, key=lambda item: (item.bbox[1] + item.bbox[3], item.bbox[0])):
-        middle = (line.bbox[1] + line.bbox[3]) / 2
-        if found and found[-1][0].bbox[1] < middle < found[-1][0].bbox[3]:
-            found[-1].append(line)
-        else:
-            found.append([line])
-    return found
-
-
-def pieces(row: Sequence[TextLine]) -> int:
-    """How many lines of a row stand side by side."""
-    count, reached = 0, float("-inf")
-    for x0, x1 in sorted((line.bbox[0], line.bbox[2]) for line in row):
-        count += x0 > reached
-        reached = max(reached, x1)
-    return count
 
 
 def is_prose(text: str) -> bool:
