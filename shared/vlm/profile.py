@@ -35,7 +35,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     max_pixels: int
     """A picture outside the bounds is scaled, its sides in proportion."""
     multiple: int = 1
-    """Width and height are multiples of this: what the model rounds to anyway, by a better filter."""
+    """Width and height of a picture that is scaled are multiples of this: what the model rounds to."""
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
