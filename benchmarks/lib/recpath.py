@@ -21,7 +21,8 @@ from shared.documents.opener import Documents
 from shared.objects import keys
 from shared.objects.open import open_store
 from shared.settings import Settings
-from shared.streams.stage import Delivery, Stage
+from shared.streams.stage import Stage
+from tests.support.deliveries import delivered
 
 T = TypeVar("T")
 UPLOADS = "benchmark"
@@ -133,20 +134,4 @@ class RecPath:
 
     async def _through(self, name: str, stage: Stage[T], record: T) -> list[object]:
         async with self._places[name]:
-            return [emit.record for emit in await stage.process(_delivery(record))]
-
-
-def _delivery(record: T) -> Delivery[T]:
-    return Delivery(
-        record=record,
-        lane="first",
-        key=None,
-        headers={},
-        timestamp=0.0,
-        attempts=1,
-        topic="",
-        partition=0,
-        offset=0,
-        trace_id=None,
-        raw=b"",
-    )
+            return [emit.record for emit in await stage.process(delivered(record))]

@@ -23,7 +23,7 @@ from shared.contracts.layout import PageLayout, Region, TextLine
 from shared.contracts.records import RecTask
 from shared.objects import keys
 from shared.settings import Settings
-from shared.streams.stage import Delivery
+from tests.support.deliveries import delivered
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,"
 AT_ONCE = 16
@@ -121,7 +121,7 @@ async def read(
             task = RecTask(
                 document_id=document, generation=0, page_no=page_no, task_id="rec", layout_sha256=sha256(layout)
             )
-            await stage.process(_delivery(task))
+            await stage.process(delivered(task))
 
     await stage.start()
     try:
@@ -153,19 +153,3 @@ def _resident(pid: int) -> int:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
-
-
-def _delivery(task: RecTask) -> Delivery[RecTask]:
-    return Delivery(
-        record=task,
-        lane="first",
-        key=None,
-        headers={},
-        timestamp=0.0,
-        attempts=1,
-        topic="docs.rec",
-        partition=0,
-        offset=0,
-        trace_id=None,
-        raw=b"",
-    )

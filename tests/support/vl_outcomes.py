@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from PIL import Image, ImageDraw
 
@@ -32,8 +32,8 @@ from shared.documents.opener import Documents
 from shared.objects import keys
 from shared.objects.open import open_store
 from shared.settings import Settings
-from shared.streams.stage import Delivery
 from tests.support import pages as make
+from tests.support.deliveries import delivered
 from tests.support.vl_faults import Act, Entry
 from tests.support.vl_server import VlServerSimulator
 
@@ -190,13 +190,13 @@ class Outcomes:
             await stage.start()
             try:
                 layout = await self._laid_out(settings, fault)
-                (emit,) = await stage.process(_delivery(_task(layout, fault)))
+                (emit,) = await stage.process(delivered(_task(layout, fault)))
             except Unavailable:
                 return Outcome(fault, server.asked, waits=True)
             finally:
                 await stage.stop()
             if isinstance(emit.record, RecTask):
-                await self._rec.process(_delivery(emit.record))
+                await self._rec.process(delivered(emit.record))
             document = await self._composed(settings, layout, fault)
             return Outcome(fault, server.asked, document=document)
 
@@ -269,22 +269,6 @@ def _task(layout: PageLayout, fault: Fault) -> VlTask:
         kind=fault.label,
         region_id=layout.regions[0].region_id,
         layout_sha256=sha256(encode(layout)),
-    )
-
-
-def _delivery(record: Any) -> Delivery[Any]:
-    return Delivery(
-        record=record,
-        lane="first",
-        key=None,
-        headers={},
-        timestamp=0.0,
-        attempts=1,
-        topic="docs.vl",
-        partition=0,
-        offset=0,
-        trace_id=None,
-        raw=encode(record),
     )
 
 

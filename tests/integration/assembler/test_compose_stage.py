@@ -29,6 +29,7 @@ from shared.objects.folder import FolderStore
 from shared.settings import Settings
 from shared.streams.stage import Delivery
 from tests.support import pages as make
+from tests.support.deliveries import delivered
 from tests.support.schema import assert_valid, assert_valid_document
 
 pytestmark = pytest.mark.integration
@@ -66,19 +67,7 @@ class World:
     def delivery(self, record: Any) -> Delivery[Any]:
         raw = encode(record)
         assert self.stage.decode(raw, None) == record
-        return Delivery(
-            record=record,
-            lane="first",
-            key=b"d",
-            headers={},
-            timestamp=0.0,
-            attempts=1,
-            topic="docs.compose",
-            partition=0,
-            offset=0,
-            trace_id=None,
-            raw=raw,
-        )
+        return delivered(record, key=b"d", topic="docs.compose", raw=raw)
 
     async def process(self, record: Any) -> Any:
         emits = await self.stage.process(self.delivery(record))

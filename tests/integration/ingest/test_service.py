@@ -18,6 +18,7 @@ from shared.objects import keys
 from shared.objects.folder import FolderStore
 from shared.settings import Settings
 from shared.streams.stage import Delivery
+from tests.support.deliveries import delivered
 
 pytestmark = pytest.mark.integration
 SAMPLES = Path(__file__).parents[3] / "samples"
@@ -41,19 +42,7 @@ def store(tmp_path) -> FolderStore:
 
 def delivery(stage: Ingest, **fields: object) -> Delivery:
     raw = encode({"source": {"bucket": "in", "key": "a.pdf"}} | fields)
-    return Delivery(
-        record=stage.decode(raw, None),
-        lane="first",
-        key=b"k",
-        headers={},
-        timestamp=time.time(),
-        attempts=1,
-        topic="docs.incoming",
-        partition=0,
-        offset=0,
-        trace_id="0" * 32,
-        raw=raw,
-    )
+    return delivered(stage.decode(raw, None), key=b"k", timestamp=time.time(), trace_id="0" * 32, raw=raw)
 
 
 async def test_a_pdf_is_opened_and_everything_later_stages_need_is_stored(ingest, store):

@@ -24,6 +24,7 @@ from shared.objects import keys
 from shared.objects.folder import FolderStore
 from shared.settings import Limits, Objects, Settings
 from shared.streams.stage import Delivery
+from tests.support.deliveries import delivered
 
 pytestmark = pytest.mark.integration
 
@@ -47,19 +48,7 @@ def large_pdf(path: Path) -> Path:
 
 def delivery(page_no: int) -> Delivery[PageTask]:
     task = PageTask(document_id="large", generation=0, page_no=page_no, task_id=f"layout-g0-p{page_no:05d}")
-    return Delivery(
-        record=task,
-        lane="first",
-        key=None,
-        headers={},
-        timestamp=0.0,
-        attempts=1,
-        topic="docs.pages",
-        partition=0,
-        offset=page_no,
-        trace_id=None,
-        raw=b"",
-    )
+    return delivered(task, offset=page_no)
 
 
 async def test_one_get_per_worker_for_all_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

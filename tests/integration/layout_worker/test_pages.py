@@ -21,6 +21,7 @@ from shared.objects.folder import FolderStore
 from shared.settings import Objects, Settings
 from shared.streams.stage import Delivery
 from tests.integration.layout_worker.pages import BODY, HEADER, HEIGHT, PAGES, WIDTH, document
+from tests.support.deliveries import delivered
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 
@@ -54,19 +55,7 @@ class Bench:
     def delivery(self, name: str, page: str | int) -> Delivery[PageTask]:
         page_no = page if isinstance(page, int) else PAGES.index(page) + 1
         task = PageTask(document_id=name, generation=0, page_no=page_no, task_id=f"layout-g0-p{page_no:05d}")
-        return Delivery(
-            record=task,
-            lane="first",
-            key=None,
-            headers={},
-            timestamp=0.0,
-            attempts=1,
-            topic="docs.pages",
-            partition=0,
-            offset=0,
-            trace_id=None,
-            raw=b"",
-        )
+        return delivered(task)
 
     async def lay_out(self, name: str, page: str) -> tuple[PageLayout, list[msgspec.Struct]]:
         """The stored layout of a page, and the records that were emitted after the first."""

@@ -21,6 +21,7 @@ from shared.objects import keys
 from shared.settings import Engines, Objects, Settings
 from shared.streams.stage import Delivery
 from shared.telemetry import metrics
+from tests.support.deliveries import delivered
 from tests.support.schema import assert_valid
 
 pytestmark = pytest.mark.unit
@@ -95,19 +96,7 @@ TASK = RecTask(
 
 
 def delivery(task: RecTask = TASK) -> Delivery[RecTask]:
-    return Delivery(
-        record=task,
-        lane=task.lane,
-        key=b"d/2",
-        headers={},
-        timestamp=0.0,
-        attempts=1,
-        topic="docs.rec",
-        partition=0,
-        offset=0,
-        trace_id=None,
-        raw=encode(task),
-    )
+    return delivered(task, lane=task.lane, key=b"d/2", topic="docs.rec")
 
 
 def changed(**more: Any) -> Delivery[RecTask]:

@@ -20,6 +20,7 @@ from shared.settings import Objects, Settings, Vl
 from shared.streams.stage import Delivery
 from shared.vlm.profile import Bounds
 from tests.support import pages as make
+from tests.support.deliveries import delivered
 from tests.unit.vl_worker import samples
 
 pytestmark = pytest.mark.unit
@@ -105,19 +106,7 @@ def delivery(**fields: Any) -> Delivery[VlTask]:
             **fields,
         }
     )
-    return Delivery(
-        record=task,
-        lane=task.lane,
-        key=None,
-        headers={},
-        timestamp=0.0,
-        attempts=1,
-        topic="docs.vl",
-        partition=0,
-        offset=0,
-        trace_id=None,
-        raw=encode(task),
-    )
+    return delivered(task, lane=task.lane, topic="docs.vl")
 
 
 async def stored(stage: VlWorker, page_no: int = 1) -> Reading:
