@@ -255,6 +255,12 @@ class Rec(_Group):
         le=1,
         description="Below it a squeezed crop is read again at full width, a direct one after detection.",
     )
+    draft_confidence: float = Field(
+        0.6,
+        ge=0,
+        le=1,
+        description="A small network reads first, the large one again where any character is less sure than this; 0: the large one alone.",
+    )
 
 
 class Vl(_Group):

@@ -44,6 +44,8 @@ class Spent(NamedTuple):
 
 def part_name(model: str, shape: tuple[int, ...]) -> str:
     """The part a network's call counts to: lines by width class, detection by size, the others by name."""
+    if "tiny" in model.split("-"):
+        return "draft rec network"
     if "rec" in model.split("-"):
         upper = next((width for width in WIDTH_CLASSES if shape[3] <= width), None)
         return f"rec network, {f'up to {upper}' if upper else f'over {WIDTH_CLASSES[-1]}'} px"

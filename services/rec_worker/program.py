@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import cv2
@@ -17,6 +17,7 @@ import msgspec
 
 from services.rec_worker.cache import CropCache
 from services.rec_worker.call import PageRead, PageToRead
+from services.rec_worker.cascade import Cascade
 from services.rec_worker.crops import Pixels
 from services.rec_worker.inference import Inference
 from services.rec_worker.page import PageReading, Tools
@@ -24,7 +25,7 @@ from services.rec_worker.read import LineReader, Ticket
 from shared.children.block import Block
 from shared.engines.open import open_engine
 from shared.models.lines import LineDetector
-from shared.models.reader import SQUEEZE, Reader
+from shared.models.reader import DRAFT, SQUEEZE, Reader
 from shared.models.seal import SealDetector
 from shared.models.table import TableStructure
 
@@ -41,15 +42,17 @@ class RecProgram:
         cv2.setNumThreads(1)  # calls are threads already; OpenCV's own would fight with the streams for the cores
         engine = open_engine(settings.engines)
         reader = Reader(engine, settings)
-        reader.warm()
+        floor = settings.rec.draft_confidence
+        cascade = Cascade(reader, Reader(engine, settings, DRAFT) if floor > 0 else None, floor)
+        cascade.warm()
         linger = settings.rec.linger_ms
         self._inference = Inference(
-            _Prepared(reader),
+            cascade,
             engine.profile,
             streams=engine.streams,
             linger_s=None if linger is None else linger / 1000.0,
         )
-        ref = reader.ref
+        ref = cascade.ref
         self._tools = Tools(
             lines=LineReader(
                 self._inference,
@@ -76,17 +79,6 @@ class RecProgram:
         ticket = Ticket(argument.document_id, argument.lane, due, argument.coming)
         answer = PageReading(argument, picture, self._tools, ticket).read()
         return msgspec.structs.replace(answer, facts=self._inference.facts()), []
-
-
-class _Prepared:
-    """The reader as the streams see it: crops at the model's height in, texts out."""
-
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
-
-    def read(self, crops: Sequence[Pixels], bucket: int) -> Sequence[tuple[str, float]]:
-        # The crops were scaled, and squeezed, when they were cut: here they are only normalised and padded.
-        return self._reader.read([self._reader.prepare(crop, bucket, squeeze=1.0) for crop in crops], bucket)
 
 
 class _Once(Generic[T]):

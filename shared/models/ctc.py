@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,16 @@ import numpy.typing as npt
 from shared.contracts.errors import DocfleetError, ErrorCode
 
 BLANK = 0
+
+
+class Line(NamedTuple):
+    """What a line says. Confidences 0..1, both 0 where there is no text."""
+
+    text: str
+    confidence: float
+    """Mean over the characters."""
+    weakest: float
+    """Of the least sure character: one wrong letter in a long line does not show in the mean."""
 
 
 def characters(dictionary: Path, classes: int) -> list[str]:
@@ -28,14 +39,15 @@ def characters(dictionary: Path, classes: int) -> list[str]:
     return table
 
 
-def decoded(
-    index: npt.NDArray[np.integer], probability: npt.NDArray[np.floating], table: list[str]
-) -> tuple[str, float]:
-    """Text and confidence (mean probability of the frames that wrote a character, 0 without any) of one line.
+def decoded(index: npt.NDArray[np.integer], probability: npt.NDArray[np.floating], table: list[str]) -> Line:
+    """Text of one line, and the mean and least probability of the frames that wrote a character.
 
     `index` and `probability` are `[frames]`. A class repeated without a blank between is one character.
     """
     writes = index != BLANK
     writes[1:] &= index[1:] != index[:-1]
     text = "".join(table[i] for i in index[writes].tolist())
-    return text, float(probability[writes].mean()) if text else 0.0
+    if not text:
+        return Line(text, 0.0, 0.0)
+    sure = probability[writes]
+    return Line(text, float(sure.mean()), float(sure.min()))

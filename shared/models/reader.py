@@ -13,7 +13,7 @@ import numpy as np
 
 from shared.contracts.document import ModelRef
 from shared.engines.engine import BatchProfile, Engine
-from shared.models.ctc import characters, decoded
+from shared.models.ctc import Line, characters, decoded
 from shared.models.network import OpenModel
 from shared.models.pictures import Normalise, Picture, Planes, resized
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from shared.settings import Settings
 
 NAME = "ppocrv6-rec-small"
+DRAFT = "ppocrv6-rec-tiny"
+"""Reads as well where it is sure, at a fifth of the cost, and knows fewer characters."""
 HEIGHT = 48
 FRAME = 8
 """Pixels of width per frame of the output."""
@@ -35,8 +37,8 @@ class Reader:
     height = HEIGHT
     max_width = MAX_WIDTH
 
-    def __init__(self, engine: Engine, settings: Settings) -> None:
-        self._model = OpenModel(NAME, engine, settings)
+    def __init__(self, engine: Engine, settings: Settings, name: str = NAME) -> None:
+        self._model = OpenModel(name, engine, settings)
         entry = self._model.manifest
         self._normalise = Normalise(entry.input)
         self._table = characters(self._model.dictionary, entry.classes or 0)
@@ -66,12 +68,12 @@ class Reader:
         self._normalise.into(resized(crop, drawn, HEIGHT), planes)
         return planes
 
-    def read(self, crops: Sequence[Planes], bucket_width: int) -> list[tuple[str, float]]:
-        """Text and confidence (0..1, 0 for no text) of each prepared crop, in order; all of one bucket.
+    def read(self, crops: Sequence[Planes], bucket_width: int) -> list[Line]:
+        """Text and confidences of each prepared crop, in order; all of one bucket.
 
         The engine's profile decides how many go into one call.
         """
-        texts: list[tuple[str, float]] = []
+        texts: list[Line] = []
         start = 0
         for size in self.profile.split(len(crops), bucket_width):
             batch = np.stack(crops[start : start + size])

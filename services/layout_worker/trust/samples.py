@@ -56,10 +56,10 @@ class SampleReader:
             return 0.0
         height, width = crop.shape[:2]
         bucket = self._reader.width_of(width, height)
-        ((text, confidence),) = self._reader.read([self._reader.prepare(crop, bucket)], bucket)
-        if confidence < SURE:
+        (line,) = self._reader.read([self._reader.prepare(crop, bucket)], bucket)
+        if line.confidence < SURE:
             return None
-        return SequenceMatcher(None, claimed, _plain(text), autojunk=False).ratio()
+        return SequenceMatcher(None, claimed, _plain(line.text), autojunk=False).ratio()
 
 
 def _cut(picture: NDArray[np.uint8], sample: Sample) -> NDArray[np.uint8]:

@@ -45,8 +45,8 @@ def read(reader: Reader, crops: list[npt.NDArray[np.uint8]], squeeze: float = SQ
         buckets.setdefault(reader.width_of(crop.shape[1], crop.shape[0], squeeze), []).append(index)
     for bucket, indices in buckets.items():
         prepared = [reader.prepare(crops[index], bucket, squeeze) for index in indices]
-        for index, (text, _) in zip(indices, reader.read(prepared, bucket), strict=True):
-            texts[index] = text
+        for index, line in zip(indices, reader.read(prepared, bucket), strict=True):
+            texts[index] = line.text
     return texts
 
 
@@ -109,7 +109,7 @@ def test_a_line_wider_than_the_widest_bucket_is_squeezed_into_it(english: Sheet,
     planes = reader.prepare(wide, reader.max_width)
     assert planes.shape == (3, 48, reader.max_width)
     assert all(part.shape[1] <= reader.max_width for part, _ in pieces(wide))
-    assert reader.read([planes], reader.max_width) == [("", 0.0)]
+    assert reader.read([planes], reader.max_width) == [("", 0.0, 0.0)]
     assert reader.read([], 64) == []
 
 

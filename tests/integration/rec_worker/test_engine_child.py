@@ -21,7 +21,7 @@ from tests.integration.rec_worker.drawing import SCALE, page_of, region_of, with
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
 
-NEEDED = ["ppocrv6-rec-small", "ppocrv6-det-small"]
+NEEDED = ["ppocrv6-rec-tiny", "ppocrv6-rec-small", "ppocrv6-det-small"]
 WORDS = ["Total", "No. 7", "Date", "Paid", "Item", "Unit", "Net", "Page", "VAT 8%", "Sum"]
 
 

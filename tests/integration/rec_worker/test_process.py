@@ -113,7 +113,7 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
-    install(Settings().engines.models, ["ppocrv6-rec-small", "ppocrv6-det-small"])
+    install(Settings().engines.models, ["ppocrv6-rec-tiny", "ppocrv6-rec-small", "ppocrv6-det-small"])
     with LocalBroker() as broker:
         yield Place(broker.bootstrap_servers, tmp_path)
 
@@ -136,7 +136,7 @@ async def test_tasks_of_many_documents_are_read_and_share_batches(place: Place) 
         reading = await place.reading(number)
         lines = [without_blanks(line.text) for region in reading.regions for line in region.lines]
         assert lines == [without_blanks(text) for text in texts_of(number)]
-        assert [model.name for model in reading.models] == ["ppocrv6-rec-small"]
+        assert [model.name for model in reading.models] == ["ppocrv6-rec-tiny+ppocrv6-rec-small"]
     batches = sample(metrics, "docfleet_rec_batch_documents_count")
     of_two_or_less = sample(metrics, "docfleet_rec_batch_documents_bucket", '{le="2.0"}')
     assert batches - of_two_or_less >= 1, "no batch held crops of three documents"

@@ -71,6 +71,7 @@ def test_calls_of_networks_are_timed_by_model_and_shape() -> None:
 
 def test_parts_of_the_networks() -> None:
     assert part_name("ppocrv6-rec-small", (1, 3, 48, 1920)) == "rec network, over 1280 px"
+    assert part_name("ppocrv6-rec-tiny", (1, 3, 48, 1920)) == "draft rec network"
     assert part_name("ppocrv6-det-small", (1, 3, 960, 704)) == "det network, 960 px"
     assert part_name("layout-cdla", (1, 3, 800, 608)) == "layout-cdla network"
     assert part_name("ppocrv4-seal-det-mobile", (1, 3, 640, 640)) == "ppocrv4-seal-det-mobile network"

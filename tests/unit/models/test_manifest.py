@@ -20,8 +20,13 @@ pytestmark = pytest.mark.unit
 MODULES = {"layout": layout, "lines": lines, "reader": reader, "table": table, "seal": seal, "orientation": orientation}
 
 
-def test_there_is_one_model_per_stage_and_its_module_names_it() -> None:
-    assert {entry.stage: entry.name for entry in map(manifest, names())} == {k: m.NAME for k, m in MODULES.items()}
+def test_there_is_one_model_per_stage_and_its_module_names_it_and_a_draft_reader() -> None:
+    expected = {(stage, module.NAME) for stage, module in MODULES.items()} | {("reader", reader.DRAFT)}
+    assert {(entry.stage, entry.name) for entry in map(manifest, names())} == expected
+
+
+def test_both_readers_take_the_same_crops() -> None:
+    assert manifest(reader.DRAFT).input == manifest(reader.NAME).input
 
 
 @pytest.mark.parametrize("name", names())
