@@ -47,18 +47,18 @@ class Feed:
             try:
                 found = self._consumer.list_topics(topic, timeout=2.0).topics[topic]
                 if found.error is None and found.partitions:
-                    break
+                    places = [TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in found.partitions]
+                    if start == "now":
+                        for place in places:
+                            place.offset = self._consumer.get_watermark_offsets(place, timeout=2.0)[1]
+                    return places
                 why = f"topic {topic} is not there; run `docfleet topics apply`"
             except KafkaException as error:
+                # Also a topic that was made a moment ago, whose leader is not known to every broker yet.
                 why = f"no answer from the broker: {error.args[0].str()}; check kafka.bootstrap_servers"
             if time.monotonic() > deadline:
                 raise Unavailable("broker", why)
             time.sleep(0.05)
-        places = [TopicPartition(topic, partition, OFFSET_BEGINNING) for partition in found.partitions]
-        if start == "now":
-            for place in places:
-                place.offset = self._consumer.get_watermark_offsets(place, timeout=CONNECT_S)[1]
-        return places
 
     def read(self, timeout_s: float) -> list[Published]:
         """What came, after waiting up to `timeout_s` seconds for the first of it. Tombstones and foreign records are passed over."""
