@@ -7,7 +7,6 @@ lines together (`PerMessage`). The engine is a number of streams and a cost per 
 from __future__ import annotations
 
 import heapq
-import statistics
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
@@ -102,8 +101,6 @@ class Outcome(NamedTuple):
     lines_per_s: float
     fill: float
     """Picture's share of the padded pixels, 0..1."""
-    occupancy: float
-    """Lines per call, of what the call had room for, 0..1; weighted by calls."""
     items: float
     """Lines per call."""
     busy: float
@@ -236,7 +233,6 @@ class _Run:
             messages_per_s=len(self._messages) / self._now,
             lines_per_s=lines / self._now,
             fill=sum(crop.width for call in self._calls for crop in call.crops) / padded,
-            occupancy=statistics.fmean(len(call.crops) / call.room for call in self._calls),
             items=lines / len(self._calls),
             busy=self._busy / self._now / self._streams,
             latency_p50=quantile(self._latencies, 0.5),

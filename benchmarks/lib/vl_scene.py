@@ -10,7 +10,6 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -219,13 +218,3 @@ def _resident(pid: int) -> int:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         return 0
-
-
-@contextmanager
-def suspended(server: Server) -> Iterator[None]:
-    """The server is away meanwhile."""
-    server.kill()
-    try:
-        yield
-    finally:
-        server.start()

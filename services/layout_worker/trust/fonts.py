@@ -126,8 +126,6 @@ def doubts_of(page: OpenedPage) -> list[Doubt]:
 
 LAYER = "layer"
 _LAYER_REASONS = ("render_mode", "transparent", "covered")
-LAYER_OVER = 0.7
-"""Share of a hidden line over pictures from which it is of their text layer."""
 
 
 def layer_of(page: OpenedPage) -> list[NativeLine]:

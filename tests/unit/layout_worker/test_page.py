@@ -4,11 +4,9 @@ import pytest
 
 from services.layout_worker.found import FoundBox, FoundLine, Look
 from services.layout_worker.page import assemble, plan
-from shared.contracts.layout import Inspection
-from shared.contracts.options import Options
-from shared.contracts.records import SourceInfo
 from shared.documents.page import NativeLine, OpenedPage
 from shared.settings import Settings
+from tests.unit.layout_worker.inspections import inspection
 
 pytestmark = pytest.mark.unit
 
@@ -29,21 +27,6 @@ def look(*boxes, ink=0.05, seals=()):
         boxes=[FoundBox(label=label, raw_label=label, bbox=bbox, score=0.9) for label, bbox in boxes],
         seals=list(seals),
         ink=ink,
-    )
-
-
-def inspection(vl_profile=None, **options):
-    return Inspection(
-        document_id="d",
-        generation=0,
-        source=SourceInfo(bucket="b", key="k"),
-        options=Options(**options),
-        options_hash="h",
-        pipeline_fingerprint="f",
-        unit="pt",
-        pages=[],
-        selected="1",
-        vl_profile=vl_profile,
     )
 
 

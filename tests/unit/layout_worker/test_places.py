@@ -8,12 +8,10 @@ from services.layout_worker.boxes import grown, merged
 from services.layout_worker.engine.program import _in_parts
 from services.layout_worker.found import LinesRequest, Look
 from services.layout_worker.page import plan
-from shared.contracts.layout import Inspection
-from shared.contracts.options import Options
-from shared.contracts.records import SourceInfo
 from shared.documents.page import NativeLine, OpenedPage
 from shared.models.lines import DetectedLine
 from shared.settings import Settings
+from tests.unit.layout_worker.inspections import inspection
 
 pytestmark = pytest.mark.unit
 
@@ -22,20 +20,6 @@ LINES = [
     for i in range(6)
 ]
 FIGURE = [100.0, 400, 250, 500]
-
-
-def inspection(**options):
-    return Inspection(
-        document_id="d",
-        generation=0,
-        source=SourceInfo(bucket="b", key="k"),
-        options=Options(**options),
-        options_hash="h",
-        pipeline_fingerprint="f",
-        unit="pt",
-        pages=[],
-        selected="1",
-    )
 
 
 def within(pictures, lines=(*LINES,), unit="pt", **options):

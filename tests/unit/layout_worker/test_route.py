@@ -5,10 +5,10 @@ import pytest
 
 from services.layout_worker.regions.drafts import Draft
 from services.layout_worker.route import Router, records_of, tasks_of
-from shared.contracts.layout import Inspection, PageLayout, TextLine
-from shared.contracts.options import Options
-from shared.contracts.records import PageTask, RecTask, SourceInfo, VlTask
+from shared.contracts.layout import PageLayout, TextLine
+from shared.contracts.records import PageTask, RecTask, VlTask
 from shared.settings import ROUTE
+from tests.unit.layout_worker.inspections import inspection
 
 pytestmark = pytest.mark.unit
 
@@ -16,22 +16,6 @@ NATIVE = TextLine(bbox=[0, 0, 10, 10], text="x")
 DETECTED = TextLine(bbox=[0, 20, 10, 30], quad=[0.0] * 8, confidence=0.9)
 
 GRID = [TextLine(bbox=[50 * c, 20 * r, 50 * c + 40, 20 * r + 10], text=f"{r}{c}") for r in range(2) for c in range(2)]
-
-
-def inspection(vl_profile=None, range_size=0, **options):
-    return Inspection(
-        document_id="d",
-        generation=2,
-        source=SourceInfo(bucket="b", key="k"),
-        options=Options(**options),
-        options_hash="h",
-        pipeline_fingerprint="f",
-        unit="pt",
-        pages=[],
-        selected="1-9",
-        vl_profile=vl_profile,
-        range_size=range_size,
-    )
 
 
 def router(inspected):
@@ -83,7 +67,7 @@ def draft(label="text", *lines, direct=False):
     ],
 )
 def test_reader(options, given, reader):
-    assert router(inspection(**options)).decide(given).reader == reader
+    assert router(inspection(2, **options)).decide(given).reader == reader
 
 
 def layout_of(inspected, *drafts):
@@ -106,7 +90,7 @@ TASK = PageTask(document_id="d", generation=2, page_no=7, task_id="layout-g2-p00
 
 
 def test_one_task_for_the_recogniser_and_one_for_each_region_of_the_vl_model():
-    inspected = inspection("glm-ocr")
+    inspected = inspection(2, "glm-ocr")
     layout = layout_of(
         inspected, draft("text", DETECTED), draft("text", DETECTED), draft("table", NATIVE), draft("seal")
     )
@@ -128,31 +112,31 @@ def test_one_task_for_the_recogniser_and_one_for_each_region_of_the_vl_model():
 
 
 def test_a_page_read_whole_by_the_vl_model_is_one_task():
-    inspected = inspection("glm-ocr", vl="page")
+    inspected = inspection(2, "glm-ocr", vl="page")
     layout = layout_of(inspected, draft("text", DETECTED), draft("table", NATIVE))
     (record,) = records_of(TASK, layout, "sha", inspected)
     assert (record.mode, record.kind, record.region_id) == ("page", "page", None)
 
 
 def test_ranges_are_left_to_the_join_and_single_pages_are_not():
-    assert layout_of(inspection("glm-ocr", range_size=4, vl="document"), draft("text", DETECTED)).tasks == []
-    assert len(layout_of(inspection("glm-ocr", range_size=0, vl="document"), draft("text", DETECTED)).tasks) == 1
+    assert layout_of(inspection(2, "glm-ocr", range_size=4, vl="document"), draft("text", DETECTED)).tasks == []
+    assert len(layout_of(inspection(2, "glm-ocr", range_size=0, vl="document"), draft("text", DETECTED)).tasks) == 1
 
 
 def test_a_page_with_nothing_to_read_has_no_task():
-    assert layout_of(inspection(), draft("text", NATIVE), draft("picture")).tasks == []
-    assert layout_of(inspection("glm-ocr", vl="page")).tasks == []
+    assert layout_of(inspection(2), draft("text", NATIVE), draft("picture")).tasks == []
+    assert layout_of(inspection(2, "glm-ocr", vl="page")).tasks == []
 
 
 def test_what_is_read_the_poorer_way_is_said_once_per_kind():
-    layout = layout_of(inspection(), draft("table", NATIVE), draft("table", DETECTED), draft("formula"))
+    layout = layout_of(inspection(2), draft("table", NATIVE), draft("table", DETECTED), draft("formula"))
     assert [(w.code, w.page_no) for w in layout.warnings] == [("vl_unavailable", 7)] * 2
     assert "2 table" in layout.warnings[1].message
-    assert layout_of(inspection(vl="off"), draft("table", NATIVE)).warnings == []
-    assert layout_of(inspection(), draft("table", *GRID)).warnings == [], "nothing is poorer about a complete grid"
+    assert layout_of(inspection(2, vl="off"), draft("table", NATIVE)).warnings == []
+    assert layout_of(inspection(2), draft("table", *GRID)).warnings == [], "nothing is poorer about a complete grid"
 
 
 def test_many_regions_are_still_one_task_of_the_recogniser():
-    layout = layout_of(inspection(), *[draft("text", DETECTED) for _ in range(700)])
+    layout = layout_of(inspection(2), *[draft("text", DETECTED) for _ in range(700)])
     assert len(layout.tasks) == 1
-    assert len(msgspec.json.encode(records_of(TASK, layout, "s" * 64, inspection())[0])) < 500
+    assert len(msgspec.json.encode(records_of(TASK, layout, "s" * 64, inspection(2))[0])) < 500
