@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Literal, Self, cast
+from typing import Any, Literal, Self, cast
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from shared.contracts.document import Label
+from shared.contracts.options import Options, Priority
 
 GROUPS = {
     "ingest": "ingest",
@@ -125,6 +127,22 @@ class Limits(_Group):
         description="Painted items of a page that are looked at for ruling lines, boxes and covered text; a page with more (a map, a plot)"
         " is looked at as a picture.",
     )
+    max_flow_characters: int = Field(
+        10_000_000, ge=1, description="Characters of a document without pages (DOCX). `resource_limit`."
+    )
+    max_archive_members: int = Field(
+        4_096, ge=1, description="Members of an archive that is a document (DOCX). `resource_limit`."
+    )
+    max_archive_ratio: int = Field(
+        200,
+        ge=1,
+        description="Times by which a member of such an archive may grow when it is unpacked; looked at from 1 MiB on. `resource_limit`.",
+    )
+    max_unpacked_bytes: int = Field(
+        256 * 2**20,
+        ge=1,
+        description="Bytes that are unpacked of such an archive in all, counted as they come, whatever it says itself. `resource_limit`.",
+    )
     child_memory_bytes: int = Field(
         3 * 2**30, ge=2**28, description="Address space of a document child. Beyond it: `resource_limit`."
     )
@@ -161,10 +179,64 @@ class Engines(_Group):
     )
 
 
+class IngestRule(_Group):
+    """A row of `ingest.rules`: what is done with objects like this.
+
+    Rows are tried in order and the first whose conditions all hold decides; where none holds, everything is accepted as it is.
+    Buckets that may be read at all are `objects.sources`. A row with `tenant` makes the objects that tenant's own: a submission that names
+    another tenant does not get at them. `accept: false` and `options` are for bucket notifications; whoever submits an object by name
+    wants it, with the options given there.
+    """
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$", description="For logs.")
+    bucket: str | None = Field(None, description="Only objects of this bucket; `*` and `?` as in file names.")
+    prefix: str = Field("", description="Only keys that begin so.")
+    suffixes: list[str] = Field([], description="Only keys that end so, letter case aside; empty means any.")
+    min_bytes: int | None = Field(
+        None, ge=0, description="Only objects of this size or more; one whose size is not told does not fit."
+    )
+    max_bytes: int | None = Field(None, ge=0, description="Only objects up to this size; the same.")
+    tenants: list[str] = Field([], description="Only submissions of these tenants; empty means any, or none.")
+    accept: bool = Field(True, description="`false`: notifications of such objects are ignored.")
+    options: dict[str, Any] = Field({}, description="`options` of documents that come by notification.")
+    priority: Priority | None = Field(
+        None, description="Takes the place of the submission's own: `bulk` sends a tenant or prefix to the second lane."
+    )
+    tenant: str | None = Field(None, max_length=128, description="Whose objects these are.")
+
+    @model_validator(mode="after")
+    def _can_hold(self) -> Self:
+        if self.min_bytes is not None and self.max_bytes is not None and self.min_bytes > self.max_bytes:
+            raise ValueError(f"{self.name}: min_bytes is above max_bytes")
+        try:
+            msgspec.convert(self.options, Options)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"{self.name}: options: {error}") from None
+        if unknown := set(self.options) - set(Options.__struct_fields__):
+            raise ValueError(f"{self.name}: there is no option {', '.join(sorted(unknown))}")
+        return self
+
+
 class Ingest(_Group):
     """Rules of admission."""
 
     bulk_pages: int = Field(16, ge=1, description="Documents with more pages go by the bulk lane.")
+    rules: list[IngestRule] = Field(
+        [], max_length=200, description="What to do with which objects: rows, the first that fits decides. See below."
+    )
+    inspections: int = Field(4, ge=1, le=64, description="Documents that are fetched and inspected at once, per process.")
+    twin_wait_s: float = Field(
+        3_600.0,
+        ge=0,
+        description="Seconds a document waits at most while another with the same content, options and tenant is computed, to be answered"
+        " from its result; 0: nobody waits. `interactive` ones never do.",
+    )
+    changed_retries: int = Field(
+        3,
+        ge=0,
+        le=20,
+        description="Looks at an object that is not the one announced, or is written to meanwhile, before `source_changed`.",
+    )
 
 
 class RouteRule(_Group):
@@ -409,7 +481,7 @@ def for_engine_child(settings: Settings) -> Settings:
 
 
 _STAGE_DEFAULTS: dict[str, dict[str, float]] = {
-    "ingest": {"max_in_flight": 4},
+    "ingest": {"max_in_flight": 32},  # most of them wait: for an inspection, a twin, a time
     "layout_worker": {"max_in_flight": 4},
     "rec_worker": {"max_in_flight": 16},
     "vl_worker": {

@@ -148,6 +148,15 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     parts: list[TablePart] = []
 
 
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """A half-open range of characters of `Block.text` that leads somewhere."""
+
+    start: int
+    end: int
+    uri: str
+    """As the source has it: never followed by docfleet; `#name` is a place in the document itself."""
+
+
 class Block(msgspec.Struct, frozen=True, kw_only=True):
     """One thing of the document, with where it stands and how it was read."""
 
@@ -156,6 +165,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     label: Label
     raw_label: str
     level: int | None = None
+    """Of a heading 1..6, of a title 0; of a list item of a DOCX how deep it stands, 0 outermost."""
     content_layer: ContentLayer = "body"
     text: str = ""
     prov: list[Provenance] = []
@@ -177,6 +187,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     image_uri: str | None = None
     caption_ids: list[str] = []
     footnote_ids: list[str] = []
+    links: list[Link] = []
     font_size: float | None = None
     """Median size of its lines in points; none where nothing is known."""
     bold: bool = False

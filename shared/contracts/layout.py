@@ -13,7 +13,9 @@ import msgspec
 from shared.contracts.codec import SCHEMA_VERSION
 from shared.contracts.document import (
     Block,
+    ContentLayer,
     Label,
+    Link,
     Method,
     ModelRef,
     OutlineEntry,
@@ -137,6 +139,27 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
     """Row of `layout.route` that decided who reads it; none where no row was needed."""
 
 
+class FlowBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing of a document that is text without places (DOCX), in the order of reading."""
+
+    label: Label
+    raw_label: str
+    """Name of its style, or what it is in the file (`footnote`, `comment`, `text box`)."""
+    layer: ContentLayer = "body"
+    text: str = ""
+    level: int | None = None
+    """Of a heading 1..6, of a title 0; of a list item how deep it stands, 0 outermost."""
+    table: Table | None = None
+    latex: str | None = None
+    links: list[Link] = []
+    image_key: str | None = None
+    """Where the picture is stored; none where nobody asked for pictures, or it cannot be shown."""
+    owner: int | None = None
+    """Index of the block that this belongs to: what a note was put to, what a caption describes, where a deletion was."""
+    reason: str | None = None
+    """Why it is in its layer, or lacks something, in words."""
+
+
 class PageLayout(msgspec.Struct, frozen=True, kw_only=True):
     """`{page}.layout.json`: where everything is on a page. Regions are in the order of their ids."""
 
@@ -156,6 +179,8 @@ class PageLayout(msgspec.Struct, frozen=True, kw_only=True):
     """Pixels of the stored picture, which shows the whole page as displayed."""
     dpi: float | None = None
     regions: list[Region] = []
+    flow: list[FlowBlock] | None = None
+    """All there is of a document without geometry, in place of regions; none where pages have places."""
     invisible: list[TextLine] = []
     """Text of the page that cannot be seen, each line with the reason in `hidden`."""
     notes: list[TextLine] = []
@@ -258,6 +283,15 @@ class CacheEntry(msgspec.Struct, frozen=True, kw_only=True):
     markdown: ObjectRef | None = None
     totals: Totals = Totals()
     warnings_total: int = 0
+    schema_version: str = SCHEMA_VERSION
+
+
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """`cache/….lease/{number}`: this document is being computed, others with the same content wait. Seconds since the epoch."""
+
+    document_id: str
+    taken_at: float
+    expires_at: float
     schema_version: str = SCHEMA_VERSION
 
 

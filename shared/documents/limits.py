@@ -21,6 +21,10 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     max_page_pixels: int
     max_page_characters: int
     max_page_drawings: int
+    max_flow_characters: int
+    max_archive_members: int
+    max_archive_ratio: int
+    max_unpacked_bytes: int
 
 
 def bounds_of(limits: Limits) -> Bounds:
