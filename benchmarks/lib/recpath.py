@@ -66,6 +66,13 @@ def without_caches() -> dict[str, int]:
     return {name: 0 for name in type(Settings().rec).model_fields if "_cache" in name}
 
 
+class DocumentRead(NamedTuple):
+    """A document as its stages leave it: what ingest knows, and its pages in order."""
+
+    inspection: Inspection
+    pages: list[PageResult]
+
+
 class RecPath:
     """Two stages and what is between them. `start`, then `read` documents, then `stop`; all on one event loop."""
 
@@ -91,13 +98,18 @@ class RecPath:
 
     async def read(self, pdf: Path, *, one_by_one: bool = False) -> list[PageResult]:
         """All pages of a file, in order; side by side within the stages' bounds, or one after the other. Raises what the stages raise."""
+        return (await self.document(pdf, one_by_one=one_by_one)).pages
+
+    async def document(self, pdf: Path, *, one_by_one: bool = False) -> DocumentRead:
+        """As `read`, with what ingest knows of the file."""
         self._count += 1
         name = f"document-{self._count}"
         inspection = await self._opened(name, pdf)
         numbers = range(1, len(inspection.pages) + 1)
         if one_by_one:
-            return [await self._page(name, number) for number in numbers]
-        return list(await asyncio.gather(*(self._page(name, number) for number in numbers)))
+            return DocumentRead(inspection, [await self._page(name, number) for number in numbers])
+        pages = await asyncio.gather(*(self._page(name, number) for number in numbers))
+        return DocumentRead(inspection, list(pages))
 
     async def _opened(self, name: str, pdf: Path) -> Inspection:
         await self._store.ensure_bucket(UPLOADS)
@@ -115,6 +127,7 @@ class RecPath:
             unit=found.unit,
             pages=found.pages,
             selected=page_ranges(list(range(1, len(found.pages) + 1))),
+            outline=found.outline,
         )
         await self._store.put_once(self.settings.objects.bucket, keys.inspection(name, 0), encode(inspection))
         return inspection
