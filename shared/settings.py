@@ -165,7 +165,7 @@ class Engines(_Group):
         "auto", description="`auto` takes the faster one for this processor: OpenVINO with AVX-512, else ONNX Runtime."
     )
     precision: Literal["auto", "f32", "bf16"] = Field(
-        "auto", description="`auto` is bf16 where the CPU has AMX or avx512_bf16 (OpenVINO only)."
+        "auto", description="`auto` is bf16 where the CPU computes it faster: with AMX, or as measured (OpenVINO only)."
     )
     streams: int = Field(0, ge=0, le=64, description="Inferences at once per engine child; 0 is one per core.")
     models: Path = Field(default_factory=lambda: _cache_folder() / "models", description="Folder of installed models.")
@@ -224,7 +224,9 @@ class Ingest(_Group):
     rules: list[IngestRule] = Field(
         [], max_length=200, description="What to do with which objects: rows, the first that fits decides. See below."
     )
-    inspections: int = Field(4, ge=1, le=64, description="Documents that are fetched and inspected at once, per process.")
+    inspections: int = Field(
+        4, ge=1, le=64, description="Documents that are fetched and inspected at once, per process."
+    )
     twin_wait_s: float = Field(
         3_600.0,
         ge=0,

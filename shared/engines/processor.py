@@ -8,17 +8,22 @@ from pathlib import Path
 
 
 def has_bf16() -> bool:
-    """Whether bfloat16 products are done in hardware (AMX or AVX512-BF16).
+    """Whether bfloat16 products are done in hardware (AMX or AVX512-BF16); whether that is faster than f32, `precision.fastest` says.
 
     OpenVINO lists BF16 on processors that only emulate it as well, which is slower than f32; the flags of the kernel do not.
     """
     return not {"amx_bf16", "avx512_bf16"}.isdisjoint(_flags())
 
 
+def has_amx() -> bool:
+    """Whether there is a unit for products of bfloat16 matrices."""
+    return "amx_bf16" in _flags()
+
+
 def engines() -> tuple[str, ...]:
     """Engines, the fastest for this processor first.
 
-    OpenVINO where vectors are 512 bits wide, and 2.5 times so with bf16. With AVX2 alone its convolutions fall behind (CPU time of one thread on an
+    OpenVINO where vectors are 512 bits wide, and 2.5 times so with AMX. With AVX2 alone its convolutions fall behind (CPU time of one thread on an
     EPYC 9004 that hides AVX-512, OpenVINO 2026.4 against ONNX Runtime 1.32): reading 104 to 100 us a pixel of width, finding
     lines 279 to 262 ms, layout 191 to 102 ms, tables 62 to 58 ms, seals 164 to 103 ms. Other processors were not measured and
     have the engine that treats them as its own.
