@@ -1,8 +1,9 @@
 """ingest: look at a submitted document and say what it is.
 
-For one submission: pin the object (size, etag), keep the envelope, fetch and hash, inspect in a document child, look for a result of
-the same content, then one answer: `DocumentOpened`, `DocumentCached`, or (through `failed`) `DocumentRejected`. Everything stored is
-written once, so a submission that comes again finds what the first one stored and gives the same answer.
+For one submission: apply the rules, pin the object (size, etag), keep the envelope, fetch and hash, inspect in a document child, look for
+a result of the same content, then one answer: `DocumentOpened`, `DocumentCached`, or (through `failed`) `DocumentRejected`. Everything
+stored is written once, so a submission that comes again finds what the first one stored and gives the same answer. One that has to wait
+(for its time, or for a document with the same content) goes back to the topic, on the second lane, where it is in nobody's way.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import contextlib
 import hashlib
 import tempfile
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_exponential
 
-from services.ingest import intake
+from services.ingest import intake, rules, twins
 from services.ingest.cache import cached_answer
 from services.ingest.fingerprint import pipeline_fingerprint
 from shared.contracts import ids
@@ -37,11 +39,15 @@ from shared.documents.passwords import password_of
 from shared.objects import keys
 from shared.objects.open import open_store
 from shared.settings import Settings
+from shared.streams.catalog import load
 from shared.streams.stage import Delivery, Emit
+from shared.telemetry import metrics
 from shared.vlm.profile import profile_named
 
 RESUBMIT_WAIT_S = 2.0
 """A submission that is not due yet (`not_before`) goes back to the topic after at most this long."""
+WAITING = load().bulk_of("docs.incoming") or "docs.incoming"
+"""Where it goes."""
 
 
 class Ingest:
@@ -55,11 +61,12 @@ class Ingest:
         self._store = open_store(settings)
         self._bucket = settings.objects.bucket
         self._documents = Documents(settings.limits)
+        self._inspecting = asyncio.Semaphore(settings.ingest.inspections)
         self._fingerprint = pipeline_fingerprint(settings)
         self._folder = tempfile.TemporaryDirectory(prefix="docfleet-ingest-", ignore_cleanup_errors=True)
 
     def decode(self, value: bytes, key: bytes | None) -> intake.Intake:
-        return intake.read(value)
+        return intake.read(value, key)
 
     def cost(self, record: intake.Intake) -> int:
         return 0
@@ -75,13 +82,13 @@ class Ingest:
     async def process(self, delivery: Delivery[intake.Intake]) -> list[Emit]:
         """Answer every submission of a record. With more than one, the failure of one is its own answer only."""
         submissions = delivery.record.submissions
-        if len(submissions) == 1:
-            return [await self._answer(submissions[0], delivery)]
         outputs: list[Emit] = []
         for submission in submissions:
             try:
-                outputs.append(await self._answer(submission, delivery))
+                outputs.extend(await self._answer(submission, delivery))
             except DocfleetError as error:
+                if len(submissions) == 1:
+                    raise
                 outputs.extend(await self._rejected(submission, error, delivery))
         return outputs
 
@@ -94,6 +101,9 @@ class Ingest:
     ) -> list[Emit]:
         if error.code is ErrorCode.conflict:
             return []  # the id belongs to another source: answering would end that document
+        with contextlib.suppress(DocfleetError):  # a rule that refuses is the very error
+            if self._ruled(submission, delivery) is None:
+                return []
         source = submission.source
         if submission.document_id is None and source.etag is None:
             with contextlib.suppress(
@@ -111,22 +121,67 @@ class Ingest:
             submitted_at=delivery.timestamp,
             trace_id=delivery.trace_id,
         )
+        metrics.INGEST_DOCUMENTS.labels(outcome="rejected").inc()
         return [Emit("docs.results", document_id, event)]
 
-    async def _answer(self, submission: DocumentSubmitted, delivery: Delivery[intake.Intake]) -> Emit:
+    def _ruled(self, submission: DocumentSubmitted, delivery: Delivery[intake.Intake]) -> DocumentSubmitted | None:
+        return rules.applied(self._settings.ingest.rules, submission, event=delivery.record.event)
+
+    async def _answer(self, submission: DocumentSubmitted, delivery: Delivery[intake.Intake]) -> list[Emit]:
+        """The answer to a submission; none to an event that a rule ignores."""
+        ruled = self._ruled(submission, delivery)
+        if ruled is None:
+            metrics.INGEST_DOCUMENTS.labels(outcome="ignored").inc()
+            return []
+        submission = ruled
         now = datetime.now(UTC)
         if submission.not_before is not None and submission.not_before > now:
             await asyncio.sleep(min((submission.not_before - now).total_seconds(), RESUBMIT_WAIT_S))
-            return Emit("docs.incoming", (delivery.key or b"").decode(errors="replace"), submission)
+            metrics.INGEST_DOCUMENTS.labels(outcome="deferred").inc()
+            return [Emit(WAITING, (delivery.key or b"").decode(errors="replace"), submission)]
         if submission.deadline is not None and submission.deadline <= now:
             raise DocfleetError(ErrorCode.timeout, "the deadline had passed before the document was opened")
-        source = await self._pin(submission.source)
-        document_id = _document_id(source, submission.document_id)
-        submission = msgspec.structs.replace(submission, source=source, document_id=document_id)
+        async for attempt in AsyncRetrying(
+            retry=retry_if_exception(_changed),
+            stop=stop_after_attempt(1 + self._settings.ingest.changed_retries),
+            wait=wait_exponential(multiplier=0.1, max=2.0),
+            reraise=True,
+        ):
+            with attempt:
+                submission, opened = await self._looked_into(ruled, delivery)
+        return [await self._decided(submission, opened)]
+
+    async def _looked_into(
+        self, submission: DocumentSubmitted, delivery: Delivery[intake.Intake]
+    ) -> tuple[DocumentSubmitted, Inspection]:
+        """Pin the object and find out what it is. Raises `source_changed` when it is replaced meanwhile: then all of this again."""
+        pinned = await self._pin(submission.source)
+        submission = msgspec.structs.replace(submission, document_id=_document_id(pinned, submission.document_id))
         await self._keep_envelope(submission)
-        opened = await self._inspection(submission, delivery)
-        if opened.generation == 0 and (cached := await cached_answer(self._store, self._bucket, opened)) is not None:
-            return Emit("docs.results", document_id, cached)
+        inspection = await self._inspection(msgspec.structs.replace(submission, source=pinned), delivery)
+        if inspection.source.etag != pinned.etag:
+            raise _conflict()  # the same id and place, but another object than the one that was inspected first
+        return msgspec.structs.replace(submission, source=pinned), inspection
+
+    async def _decided(self, submission: DocumentSubmitted, opened: Inspection) -> Emit:
+        """Answer from the cache, wait for a twin, or open. Replays (generation above 0) are always computed."""
+        document_id = opened.document_id
+        if opened.generation == 0:
+            cached = await cached_answer(self._store, self._bucket, opened)
+            if cached is None and submission.priority != "interactive" and self._settings.ingest.twin_wait_s > 0:
+                turn = await twins.turn(
+                    self._store, self._bucket, opened, time.time(), self._settings.ingest.twin_wait_s
+                )
+                if turn.kind == "ended":
+                    cached = await cached_answer(self._store, self._bucket, opened)
+                elif turn.kind == "wait":
+                    metrics.INGEST_DOCUMENTS.labels(outcome="waiting").inc()
+                    due = datetime.now(UTC) + timedelta(seconds=turn.wait_s)
+                    return Emit(WAITING, document_id, msgspec.structs.replace(submission, not_before=due))
+            if cached is not None:
+                metrics.INGEST_DOCUMENTS.labels(outcome="cached").inc()
+                return Emit("docs.results", document_id, cached)
+        metrics.INGEST_DOCUMENTS.labels(outcome="opened").inc()
         return Emit("docs.results", document_id, self._opened(submission, opened))
 
     async def _pin(self, source: SourceRef) -> SourceRef:
@@ -137,7 +192,10 @@ class Ingest:
                 ErrorCode.source_missing, "documents are not read from this bucket; add it to objects.sources"
             )
         stat = await self._store.stat(source.bucket, source.key, version_id=source.version_id)
-        if source.etag is not None and source.version_id is None and source.etag.strip('"') != stat.etag:
+        if source.version_id is None and (
+            (source.etag is not None and _bare(source.etag) != stat.etag)
+            or (source.size is not None and source.size != stat.size)
+        ):
             raise DocfleetError(
                 ErrorCode.source_changed, "the object was replaced after it was submitted; submit it again"
             )
@@ -152,11 +210,8 @@ class Ingest:
     async def _keep_envelope(self, submission: DocumentSubmitted) -> None:
         key = keys.envelope(submission.document_id or "", submission.generation)
         stored = decode(await self._store.put_once(self._bucket, key, encode(submission)), DocumentSubmitted)
-        if stored.source != submission.source:
-            raise DocfleetError(
-                ErrorCode.conflict,
-                "this document id and generation already belong to another source; use another id or the next generation",
-            )
+        if not _same_place(stored.source, submission.source):
+            raise _conflict()
 
     async def _inspection(self, submission: DocumentSubmitted, delivery: Delivery[intake.Intake]) -> Inspection:
         """What is stored about the document, or found out now."""
@@ -167,16 +222,19 @@ class Ingest:
         return decode(await self._store.put_once(self._bucket, key, encode(inspection)), Inspection)
 
     async def _inspect(self, submission: DocumentSubmitted, delivery: Delivery[intake.Intake]) -> Inspection:
-        started = time.monotonic()
         source, options = submission.source, submission.options
         filename = source.key.rsplit("/", 1)[-1]
-        with tempfile.NamedTemporaryFile(dir=self._folder.name) as file:
-            path = Path(file.name)
-            await self._store.download(source.bucket, source.key, path, etag=source.etag, version_id=source.version_id)
-            content_sha256 = await asyncio.to_thread(_sha256_of, path)
-            found = await self._documents.inspect(
-                path, filename=filename, password=password_of(self._settings, options.password_ref)
-            )
+        async with self._inspecting:
+            started = time.monotonic()
+            with tempfile.NamedTemporaryFile(dir=self._folder.name) as file:
+                path = Path(file.name)
+                await self._store.download(
+                    source.bucket, source.key, path, etag=source.etag, version_id=source.version_id
+                )
+                content_sha256 = await asyncio.to_thread(_sha256_of, path)
+                found = await self._documents.inspect(
+                    path, filename=filename, password=password_of(self._settings, options.password_ref)
+                )
         if len(found.pages) > (limit := self._settings.limits.max_pages):
             raise DocfleetError(
                 ErrorCode.too_large,
@@ -247,6 +305,30 @@ def _document_id(source: SourceRef, given: str | None) -> str:
     if given:
         return given
     return ids.document_id_of_object(source.bucket, source.key, source.version_id or source.etag or "")
+
+
+def _changed(error: BaseException) -> bool:
+    return isinstance(error, DocfleetError) and error.code is ErrorCode.source_changed
+
+
+def _same_place(one: SourceRef, other: SourceRef) -> bool:
+    """Whether two submissions mean the same object; what one of them does not pin does not tell them apart."""
+    return (one.bucket, one.key) == (other.bucket, other.key) and all(
+        mine is None or theirs is None or mine == theirs
+        for mine, theirs in ((one.version_id, other.version_id), (_bare(one.etag), _bare(other.etag)))
+    )
+
+
+def _bare(etag: str | None) -> str | None:
+    """An etag without the quotes that HTTP puts around it."""
+    return etag.strip('"') if etag is not None else None
+
+
+def _conflict() -> DocfleetError:
+    return DocfleetError(
+        ErrorCode.conflict,
+        "this document id and generation already belong to another source; use another id or the next generation",
+    )
 
 
 def _source_info(source: SourceRef) -> SourceInfo:

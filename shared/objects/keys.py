@@ -13,7 +13,7 @@ def work(document_id: str, generation: int) -> str:
 
 
 def envelope(document_id: str, generation: int) -> str:
-    """The submission as it came, bytes unchanged."""
+    """The submission as it was taken, with its document id."""
     return work(document_id, generation) + "envelope.json"
 
 
@@ -57,6 +57,11 @@ def page_image(document_id: str, generation: int, page_no: int) -> str:
 
 def done(document_id: str) -> str:
     return f"done/{document_id}"
+
+
+def lease(cache_key: str, number: int) -> str:
+    """Who computes what `cache_key` will point to; the next `number` once the one before has expired."""
+    return f"{cache_key}.lease/{number}"
 
 
 def cache(tenant: str | None, content_sha256: str, options_hash: str, fingerprint: str) -> str:

@@ -61,6 +61,15 @@ CHILD_RESTARTS = Counter(
     ["child", "reason"],
 )
 
+# --- ingest -------------------------------------------------------------------------------------------------------------
+
+INGEST_DOCUMENTS = Counter(
+    "docfleet_ingest_documents_total",
+    "Submissions by what became of them: `opened` (to be computed), `cached`, `waiting` (a document with the same content is being "
+    "computed; looked at again later), `deferred` (not due yet), `ignored` (an event that a rule does not want), `rejected`.",
+    ["outcome"],
+)
+
 # --- rec_worker ---------------------------------------------------------------------------------------------------------
 
 REC_BATCHES = Counter(

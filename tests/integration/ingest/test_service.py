@@ -143,7 +143,7 @@ async def test_an_overdue_submission_is_rejected_and_one_that_is_not_due_goes_ba
     assert (await refusal(ingest, document_id="d", deadline="2020-01-01T00:00:00Z"))[0] is ErrorCode.timeout
     due = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3_600))
     (emit,) = await ingest.process(delivery(ingest, document_id="d", not_before=due))
-    assert emit.topic == "docs.incoming"
+    assert emit.topic == "docs.incoming.bulk"
 
 
 async def test_limits_are_kept(tmp_path, store, monkeypatch):

@@ -62,6 +62,97 @@ def test_a_cancel_finds_a_single_submission_by_its_id():
     assert read(json.dumps(record).encode()).document_id is None
 
 
+VERSITYGW = {
+    "Records": [
+        {
+            "eventVersion": "2.2",
+            "eventSource": "aws:s3",
+            "awsRegion": "us-east-1",
+            "eventTime": "2026-11-30T01:40:00Z",
+            "eventName": "s3:ObjectCreated:Put",
+            "userIdentity": {"PrincipalId": "root"},
+            "requestParameters": {"sourceIPAddress": "127.0.0.1"},
+            "responseElements": {"x-amz-request-id": "", "x-amz-id-2": ""},
+            "s3": {
+                "s3SchemaVersion": "1.0",
+                "configurationId": "webhook-global",
+                "bucket": {"name": "in", "ownerIdentity": {"PrincipalId": "root"}, "arn": "arn:aws:s3:::/in/a.pdf"},
+                "object": {"key": "a.pdf", "size": 4, "eTag": '"9b7"', "versionId": None, "sequencer": "1"},
+            },
+            "glacierEventData": {"restoreEventData": {"lifecycleRestorationExpiryTime": ""}},
+        }
+    ]
+}
+"""versitygw 1.8: a quoted etag, nulls."""
+
+RUSTFS = {
+    "EventName": "s3:ObjectCreated:Put",
+    "Key": "in/a b.pdf",
+    "Records": [
+        {
+            "object_name": "a b.pdf",
+            "bucket_name": "in",
+            "event_name": "s3:ObjectCreated:Put",
+            "data": {
+                "eventVersion": "2.1",
+                "eventSource": "rustfs:s3",
+                "eventName": "s3:ObjectCreated:Put",
+                "s3": {
+                    "s3SchemaVersion": "1.0",
+                    "configurationId": "c",
+                    "bucket": {"name": "in", "ownerIdentity": {"principalId": "x"}, "arn": "arn:rustfs:s3:::in"},
+                    "object": {"key": "a+b.pdf", "size": 4, "etag": "9b7", "versionId": "", "sequencer": "1"},
+                },
+                "source": {"host": "h", "port": "", "userAgent": "u"},
+            },
+        }
+    ],
+}
+"""RustFS of 2026: the record inside `data`, `etag` in small letters."""
+
+
+@pytest.mark.parametrize(
+    ("form", "key"),
+    [
+        (VERSITYGW, "a.pdf"),
+        (RUSTFS, "a b.pdf"),
+        ({"Records": [record["data"] for record in RUSTFS["Records"]]}, "a b.pdf"),  # type: ignore[index]
+    ],
+)
+def test_other_servers_forms(form: dict, key: str):
+    taken = read(json.dumps(form).encode())
+    (submission,) = taken.submissions
+    source = submission.source
+    assert (source.bucket, source.key, source.etag, source.size, source.version_id) == ("in", key, "9b7", 4, None)
+    assert taken.event
+
+
+def test_a_multipart_upload_and_a_copy_are_creations_and_other_events_are_not():
+    for name, count in [
+        ("s3:ObjectCreated:CompleteMultipartUpload", 1),
+        ("ObjectCreated:Copy", 1),
+        ("s3:ObjectAccessed:Get", 0),
+        ("s3:ObjectRemoved:DeleteMarkerCreated", 0),
+        ("s3:ObjectTagging:Put", 0),
+    ]:
+        assert len(read(notification("a", name=name)).submissions) == count, name
+
+
+def test_an_unknown_version_of_the_form_is_refused_and_a_newer_minor_one_is_not():
+    record = json.loads(notification("a"))
+    record["Records"][0]["eventVersion"] = "2.9"
+    assert len(read(json.dumps(record).encode()).submissions) == 1
+    record["Records"][0]["eventVersion"] = "3.0"
+    with pytest.raises(DocfleetError) as caught:
+        read(json.dumps(record).encode())
+    assert caught.value.code is ErrorCode.invalid_message
+    assert "3.0" in caught.value.message
+
+
+def test_an_envelope_is_no_event():
+    assert not read(b'{"source":{"bucket":"in","key":"a.pdf"}}').event
+
+
 def test_several_objects_in_one_notification():
     record = json.loads(notification("a"))
     record["Records"] += json.loads(notification("b"))["Records"]
