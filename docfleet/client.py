@@ -20,6 +20,7 @@ import mimetypes
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -30,13 +31,14 @@ from confluent_kafka import Message, Producer
 
 from docfleet.background import Background
 from docfleet.feed import Feed, Published
-from shared.contracts.codec import decode, encode
+from docfleet.following import Following
+from docfleet.stored import Stored
+from shared.contracts.codec import encode
 from shared.contracts.document import ParsedDocument
-from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
+from shared.contracts.errors import DocfleetError, Unavailable
 from shared.contracts.layout import ComposedPage
 from shared.contracts.options import Options, Priority
 from shared.contracts.records import CancelDocument, DocumentParsed, DocumentProgress, DocumentSubmitted, SourceRef
-from shared.objects import keys
 from shared.objects.open import open_store
 from shared.settings import Settings
 from shared.streams import headers as record_headers
@@ -65,12 +67,14 @@ class Client:
         self.settings = settings if settings is not None else Settings()
         self.background = Background()
         self.store = open_store(self.settings)
+        self.stored = Stored(self.background, self.store, self.settings.objects.bucket)
         self._producer: Producer | None = None
         self._feed: Feed | None = None
         self._tap = False
         self._waiting: set[str] = set()
         self._ended: dict[str, DocumentParsed] = {}
         self._progress: dict[str, DocumentProgress] = {}
+        self._followings: list[Following] = []
 
     def __enter__(self) -> Client:
         return self
@@ -172,6 +176,8 @@ class Client:
         """Everything published since the last look, of all documents; waits up to `timeout_s` seconds for something."""
         records = self._follow().read(timeout_s)
         for record in records:
+            for following in self._followings:
+                following.hear(record)
             if record.document_id not in self._waiting:
                 continue
             if isinstance(record, DocumentProgress):
@@ -232,35 +238,55 @@ class Client:
 
     def document(self, document_id: str, generation: int | None = None) -> ParsedDocument:
         """A parsed document; the latest generation that has a result, where none is named. Raises `DocfleetError(source_missing)`."""
-        if generation is None:
-            generation = self._latest(f"parsed/{document_id}/", "/document.json", document_id)
-        return decode(self._get(keys.document(document_id, generation)), ParsedDocument)
+        return self.stored.document(document_id, generation)
 
     def markdown(self, document_id: str, generation: int | None = None) -> str:
         """The Markdown of a parsed document. Raises `DocfleetError(source_missing)`."""
+        return self.stored.markdown(document_id, generation)
+
+    def page(self, document_id: str, page_no: int, generation: int | None = None) -> ComposedPage:
+        """One composed page, also while the rest is still being read. Raises `DocfleetError(source_missing)`."""
+        return self.stored.page(document_id, page_no, generation)
+
+    def pages(
+        self, document_id: str, generation: int | None = None, *, follow: bool = True, timeout_s: float | None = None
+    ) -> Iterator[ComposedPage]:
+        """The pages of a document as they are composed, each once: page 3 of 700 while the rest is still being read.
+
+        Begins with those that are finished, in order, and goes on until the document has ended; with `follow` false it ends with what
+        is finished now. Without a generation it is the latest that anything is stored of, or the next one to be heard of. A document
+        that was answered from the cache has no pages of its own. Raises `DocfleetError(source_missing)` (only with `follow`
+        false, when nothing is stored), `TimeoutError` when `timeout_s` seconds pass without a page.
+        """
+        if not follow:
+            generation = self.stored.latest_work(document_id) if generation is None else generation
+            yield from (
+                self.page(document_id, number, generation) for number in self.stored.composed(document_id, generation)
+            )
+            return
+        with self.following(document_id, generation) as following:
+            since = time.monotonic()
+            while True:
+                ended = following.ended  # asked before the look: what was stored until then is seen by it
+                for page_no in following.take():
+                    yield self.page(document_id, page_no, following.generation)
+                    since = time.monotonic()
+                if ended:
+                    return
+                if timeout_s is not None and time.monotonic() - since > timeout_s:
+                    raise TimeoutError(f"{document_id} had no page within {timeout_s} s")
+                self.poll()
+
+    @contextmanager
+    def following(self, document_id: str, generation: int | None = None) -> Iterator[Following]:
+        """Follow the pages of a document; `poll` brings the news. For several documents at once, see `docfleet watch --pages`."""
+        self._follow()  # in position before the first look, so that nothing is published between the two
         if generation is None:
-            generation = self._latest(f"parsed/{document_id}/", "/document.md", document_id)
-        return self._get(keys.markdown(document_id, generation)).decode()
-
-    def pages(self, document_id: str, generation: int | None = None) -> Iterator[ComposedPage]:
-        """The pages of a document that are finished, in order, also while the rest is still being read."""
-        if generation is None:
-            generation = self._latest(f"work/{document_id}/", "", document_id)
-        bucket = self.settings.objects.bucket
-        for stat in self.background.run(self.store.list(bucket, keys.work(document_id, generation))):
-            if stat.key.endswith(".page.json"):
-                yield decode(self._get(stat.key), ComposedPage)
-
-    def _get(self, key: str) -> bytes:
-        return self.background.run(self.store.get(self.settings.objects.bucket, key))
-
-    def _latest(self, prefix: str, suffix: str, document_id: str) -> int:
-        found = self.background.run(self.store.list(self.settings.objects.bucket, prefix))
-        generations = [
-            int(part)
-            for s in found
-            if s.key.endswith(suffix) and (part := s.key[len(prefix) :].split("/")[0]).isdigit()
-        ]
-        if not generations:
-            raise DocfleetError(ErrorCode.source_missing, f"nothing is stored of document {document_id}")
-        return max(generations)
+            with suppress(DocfleetError):  # nothing is stored yet: the first report says it
+                generation = self.stored.latest_work(document_id)
+        following = Following(document_id, generation, self.stored)
+        self._followings.append(following)
+        try:
+            yield following
+        finally:
+            self._followings.remove(following)

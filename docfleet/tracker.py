@@ -86,7 +86,7 @@ class Tracker:
             case PageComposed():
                 course.composed.add(event.page_no)
             case DocumentProgress():
-                course.reported = max(course.reported, event.pages_done + event.pages_failed)
+                course.reported = max(course.reported, event.pages_done)
             case DocumentParsed():
                 course.ended = event
                 course.pages = course.pages if course.pages is not None else event.totals.pages

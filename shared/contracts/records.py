@@ -130,6 +130,14 @@ class DocumentParsed(msgspec.Struct, frozen=True, kw_only=True):
     """A lower generation that this one ended as `cancelled` (join's own memory)."""
 
 
+class PageStages(msgspec.Struct, frozen=True, kw_only=True):
+    """Pages of a document that are out, by the stage they wait for or are in. Pages not yet released are in none."""
+
+    layout: int = 0
+    reading: int = 0
+    composing: int = 0
+
+
 class DocumentProgress(msgspec.Struct, frozen=True, kw_only=True):
     """`docs.progress`: at most one a second per document."""
 
@@ -143,6 +151,9 @@ class DocumentProgress(msgspec.Struct, frozen=True, kw_only=True):
     pages_ready: str
     """Base64 of a bitmap, least significant bit first: bit i is set when the i-th selected page can be read."""
     updated_at: AwareTime
+    selected: str = ""
+    """Selected pages as an expression (`1-3,7`): which page number bit i of `pages_ready` stands for."""
+    stages: PageStages = PageStages()
     schema_version: str = SCHEMA_VERSION
 
 

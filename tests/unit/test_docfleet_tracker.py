@@ -64,7 +64,7 @@ def test_reports_count_where_events_are_not_seen():
             **ID,
             state="open",
             pages_total=3,
-            pages_done=1,
+            pages_done=2,
             pages_failed=1,
             pages_ready="",
             updated_at=datetime.now(UTC),

@@ -14,7 +14,7 @@ import msgspec
 import structlog
 
 from services.assembler.join.events import read_event
-from services.assembler.join.memory import Memory, Write
+from services.assembler.join.memory import Memory, Page, Write
 from services.assembler.join.outbox import Outbox
 from services.assembler.join.state import join
 from services.assembler.join.timers import Timers
@@ -91,6 +91,10 @@ class Driver:
     def _carry_out(self, event: Result | CancelDocument, outcome: Outcome, trace: TraceParent) -> None:
         for write in outcome.writes:
             self._tables.write(write)
+            if write.page_no is not None:
+                self.timers.note_page(
+                    write.document_id, write.page_no, write.value if isinstance(write.value, Page) else None
+                )
         for parsed in outcome.parsed:
             log.info("ended", document_id=parsed.document_id, generation=parsed.generation, status=parsed.status)
             metrics.JOIN_ENDED.labels(status=parsed.status).inc()

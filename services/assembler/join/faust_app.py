@@ -238,7 +238,10 @@ class FaustJoin:
         timers.clear()
         for partition, rows in opened.rows.items():
             for key, row in rows.items():
-                if isinstance(row, Document):
+                if isinstance(row, Page):
+                    name, _, page_no = key.decode().partition("/")
+                    timers.note_page(name, int(page_no), row)
+                else:
                     name = key.decode()
                     mark = parsed.partition(partition).get(key)
                     timers.note(name, row, mark)

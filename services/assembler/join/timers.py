@@ -10,9 +10,9 @@ import base64
 from datetime import UTC, datetime
 
 from services.assembler.join import bitmap
-from services.assembler.join.memory import Document, Mark, Opened
+from services.assembler.join.memory import Document, Mark, Opened, Page
 from services.assembler.join.state import PARKED_S
-from shared.contracts.records import DeadlinePassed, DocumentClosed, DocumentProgress, StateExpired
+from shared.contracts.records import DeadlinePassed, DocumentClosed, DocumentProgress, PageStages, StateExpired
 from shared.streams.stage import Emit
 
 PROGRESS_S = 1.0
@@ -31,6 +31,7 @@ class Timers:
         self._parked: dict[str, tuple[float, int]] = {}
         self._closable: dict[str, tuple[float, int]] = {}
         self._states: dict[str, Document] = {}
+        self._frozen: dict[str, set[int]] = {}
 
     def __len__(self) -> int:
         return sum(document.opened is not None for document in self._states.values())
@@ -52,14 +53,23 @@ class Timers:
             if opened.event.deadline is not None and not opened.complete and not done:
                 self._deadlines[document_id] = opened.event.deadline, opened.generation
 
+    def note_page(self, document_id: str, page_no: int, page: Page | None) -> None:
+        """The record of a page after an event (none: deleted). To be shown before the document it belongs to."""
+        if page is not None and page.frozen:
+            self._frozen.setdefault(document_id, set()).add(page_no)
+        elif (frozen := self._frozen.get(document_id)) is not None:
+            frozen.discard(page_no)
+            if not frozen:
+                del self._frozen[document_id]
+
     def forget(self, document_id: str) -> None:
         """The document's state is gone, or belongs to another worker now. A last progress still goes out."""
-        for table in (self._deadlines, self._parked, self._closable, self._states):
+        for table in (self._deadlines, self._parked, self._closable, self._states, self._frozen):
             table.pop(document_id, None)
 
     def clear(self) -> None:
         """Forget everything: partitions moved, `note` follows for what is left."""
-        for table in (self._dirty, self._deadlines, self._parked, self._closable, self._states):
+        for table in (self._dirty, self._deadlines, self._parked, self._closable, self._states, self._frozen):
             table.clear()
 
     def acknowledged(self, document_id: str, generation: int) -> None:
@@ -88,7 +98,7 @@ class Timers:
             self._sent.pop(name, None)
         else:
             self._sent[name] = now
-        return _progress(opened, done, now)
+        return _progress(opened, done, now, len(self._frozen.get(name, ())))
 
 
 def _take(table: dict[str, tuple[float, int]], now: float) -> list[tuple[str, int]]:
@@ -98,7 +108,7 @@ def _take(table: dict[str, tuple[float, int]], now: float) -> list[tuple[str, in
     return due
 
 
-def _progress(opened: Opened, done: bool, now: float) -> DocumentProgress:
+def _progress(opened: Opened, done: bool, now: float, composing: int) -> DocumentProgress:
     ready = opened.composed.ljust((len(opened.pages) + 7) // 8, b"\0")
     return DocumentProgress(
         document_id=opened.event.document_id,
@@ -109,4 +119,22 @@ def _progress(opened: Opened, done: bool, now: float) -> DocumentProgress:
         pages_failed=bitmap.count(opened.failed),
         pages_ready=base64.b64encode(ready).decode(),
         updated_at=datetime.fromtimestamp(now, UTC),
+        selected=opened.event.selected,
+        stages=PageStages() if done or opened.complete else _stages(opened, composing),
+    )
+
+
+def _stages(opened: Opened, composing: int) -> PageStages:
+    """Where the pages are that are out. Whole bitmaps at a time: this runs each second for documents of thousands of pages."""
+    composed, failed, laid_out, unlaid = (
+        int.from_bytes(bits, "little") for bits in (opened.composed, opened.failed, opened.laid_out, opened.unlaid)
+    )
+    done = composed | failed
+    # The first window, and for each page that is done the one behind it by a window.
+    released = ((1 << opened.window) - 1 | done << opened.window) & ((1 << len(opened.pages)) - 1)
+    settled = (laid_out | unlaid | done) & released
+    return PageStages(
+        layout=(released & ~settled).bit_count(),
+        reading=max(0, (settled & ~done).bit_count() - composing),
+        composing=composing,
     )

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from services.assembler.join.memory import Document, Mark, Opened
-from services.assembler.join.state import PARKED_S
+from services.assembler.join.state import PARKED_S, join
 from services.assembler.join.timers import AGAIN_S, Timers
 from shared.contracts import records as r
 from tests.unit.assembler.join import tables as t
@@ -45,6 +45,36 @@ def test_progress_says_which_pages_can_be_read() -> None:
     (progress,) = sent(timers, 1.0, r.DocumentProgress)
     assert (progress.pages_total, progress.pages_done, progress.pages_failed) == (10, 3, 2)
     assert base64.b64decode(progress.pages_ready) == b"\x05\x00"
+
+
+def test_progress_counts_the_pages_of_each_stage() -> None:
+    tables, timers = t.Tables(), Timers()
+
+    def handled(*events: Any) -> r.PageStages:
+        for event in events:
+            outcome = join(tables, event, 1.0, 4)
+            tables.apply(outcome)
+            for write in outcome.writes:
+                if write.page_no is not None:
+                    timers.note_page("d", write.page_no, tables.page("d", write.page_no))
+        timers.note("d", tables.document("d"), tables.mark("d"))
+        handled.now += 10.0  # type: ignore[attr-defined]
+        (progress,) = sent(timers, handled.now, r.DocumentProgress)  # type: ignore[attr-defined]
+        assert isinstance(progress.stages, r.PageStages)
+        assert progress.selected == "1-6"
+        return progress.stages
+
+    handled.now = 0.0  # type: ignore[attr-defined]
+    stages = r.PageStages
+    assert handled(t.opened(pages=6)) == stages(layout=4)
+    assert handled(t.laid_out(1, [t.rec(1)]), t.laid_out(3)) == stages(layout=2, reading=1, composing=1)
+    assert handled(t.read([1], t.rec(1))) == stages(layout=2, composing=2)
+    assert handled(t.composed(3)) == stages(layout=2, composing=1), (
+        "the 7th page, which 3 would release, does not exist"
+    )
+    assert handled(t.composed(1)) == stages(layout=3), "the 5th is out"
+    assert handled(t.failed([2], "layout-g0-p00002")) == stages(layout=2, composing=1)
+    assert handled(t.finished(), t.cancel()) == stages(), "of a document that has ended nothing is out"
 
 
 def test_closed_is_sent_after_the_acknowledgement_until_it_has_effect() -> None:
