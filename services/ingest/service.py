@@ -254,7 +254,7 @@ class Ingest:
             pages=found.pages,
             selected=page_ranges(selected_pages(options.pages, len(found.pages))),
             vl_profile=(options.vl_profile or self._settings.vl.profile) if use_vl else None,
-            range_size=self._range_size(options) if use_vl else 0,
+            range_size=self._range_size(options) if use_vl and found.unit else 0,
             tenant=submission.tenant,
             submitted_at=delivery.timestamp,
             opened_at=time.time(),

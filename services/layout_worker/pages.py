@@ -13,7 +13,9 @@ from typing import Literal
 
 import msgspec
 
+from services.layout_worker import flowing
 from services.layout_worker.finding import find_lines
+from services.layout_worker.flowing import StoredPicture
 from services.layout_worker.found import Look, LookRequest
 from services.layout_worker.page import assemble, plan
 from services.layout_worker.steps import Steps
@@ -40,6 +42,8 @@ class LaidOut(msgspec.Struct, frozen=True, kw_only=True):
 
     layout: PageLayout
     jpeg: bytes | None = None
+    pictures: list[StoredPicture] = []
+    """Those in a document without pages."""
 
 
 class Pages:
@@ -75,6 +79,9 @@ class Pages:
     async def lay_out(self, path: Path, page_no: int, inspection: Inspection, steps: Steps | None = None) -> LaidOut:
         """The layout of page `page_no` (1-based) of the file. Raises what opening a page raises, `ChildDied`, `ChildStalled`."""
         step = (steps or Steps()).step
+        if inspection.unit is None:
+            with step("open"):
+                return await self._flowing(path, page_no, inspection)
         with contextlib.ExitStack() as held:
             network = inspection.options.layout != "fast"
             with step("open"):
@@ -135,6 +142,17 @@ class Pages:
                 )
             stored = layout.picture_key is not None and shown.jpeg is not None
             return LaidOut(layout=layout, jpeg=shown.jpeg[1].tobytes() if stored and shown.jpeg else None)
+
+    async def _flowing(self, path: Path, page_no: int, inspection: Inspection) -> LaidOut:
+        """The layout of a document that is text without places: no engine takes part."""
+        answer, data = await self.documents.read_flow(
+            path,
+            inspection.source.mime_type or "",
+            password=password_of(self._settings, inspection.options.password_ref),
+            pictures=inspection.options.pictures,
+        )
+        layout, pictures = await asyncio.to_thread(flowing.layout_of, answer, data, inspection, page_no)
+        return LaidOut(layout=layout, pictures=pictures)
 
     async def _open(
         self,

@@ -99,6 +99,8 @@ class LayoutWorker:
         layout = laid_out.layout
         if layout.picture_key is not None and laid_out.jpeg is not None:
             await self._store.put_once(self._bucket, layout.picture_key, laid_out.jpeg, "image/jpeg")
+        for picture in laid_out.pictures:
+            await self._store.put_once(self._bucket, picture.key, picture.data, picture.mime_type)
         return msgspec.structs.replace(layout, layout_s=round(time.monotonic() - started, 4))
 
 

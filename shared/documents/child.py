@@ -8,13 +8,14 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from shared.children.block import Block
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.documents import sniff
+from shared.documents.flow import FlowAnswer, FlowCall
 from shared.documents.images import ImageFileOpened, decode_jpeg
 from shared.documents.limits import Bounds, check_bytes
 from shared.documents.page import DecodeCall, InspectCall, Inspected, PageAnswer, PageCall, Picture
@@ -31,6 +32,13 @@ class Opened(Protocol):
     def open_page(self, call: PageCall) -> tuple[PageAnswer, list[Block]]: ...
 
     def close(self) -> None: ...
+
+
+@runtime_checkable
+class Flowing(Protocol):
+    """A document that is text without places."""
+
+    def read_flow(self, call: FlowCall) -> tuple[FlowAnswer, list[Block]]: ...
 
 
 class DocumentChild:
@@ -53,6 +61,14 @@ class DocumentChild:
         _check_readable(path)
         with self._document(path, argument.mime_type, argument.password) as document:
             return document.open_page(argument)
+
+    def read_flow(self, argument: FlowCall, blocks: list[Block]) -> tuple[FlowAnswer, list[Block]]:
+        path = Path(argument.path)
+        _check_readable(path)
+        with self._document(path, argument.mime_type, argument.password) as document:
+            if not isinstance(document, Flowing):
+                raise DocfleetError(ErrorCode.internal, f"{argument.mime_type!r:.100} is read page by page")
+            return document.read_flow(argument)
 
     def decode(self, argument: DecodeCall, blocks: list[Block]) -> tuple[Picture, list[Block]]:
         image = decode_jpeg(blocks[0].view(), self._limits)
@@ -83,6 +99,10 @@ class DocumentChild:
             return PdfFile(path, password, self._limits)
         if mime_type in sniff.IMAGES:
             return ImageFileOpened(path, mime_type, self._limits)
+        if mime_type == sniff.DOCX:
+            from shared.documents.docx.document import DocxFile
+
+            return DocxFile(path, self._limits)
         raise DocfleetError(ErrorCode.unsupported_type, f"{mime_type!r:.100} cannot be read; export it as PDF")
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from shared.children.block import Block
 from shared.children.child import Child
+from shared.documents.flow import FlowAnswer, FlowCall
 from shared.documents.limits import bounds_of
 from shared.documents.page import (
     DecodeCall,
@@ -96,6 +97,21 @@ class Documents:
             (size, next(following)) if size is not None else None for size in (answer.small, answer.full, answer.jpeg)
         )
         return answer.page, Pictures(small, full, jpeg_picture)
+
+    async def read_flow(
+        self, path: Path, mime_type: str, *, password: str | None = None, pictures: bool = False
+    ) -> tuple[FlowAnswer, bytes]:
+        """All of a document that is text without places (DOCX), and the bytes that `FlowAnswer.pictures` point into.
+
+        Raises `corrupt`, `resource_limit` (`limits.max_flow_characters`, `limits.max_unpacked_bytes`), `ChildDied`, `ChildStalled`.
+        """
+        call = FlowCall(path=str(path), mime_type=mime_type, password=password, pictures=pictures)
+        answer, blocks = await self._child.call("read_flow", call, returns=FlowAnswer)
+        data = b""
+        for block in blocks:
+            with block:
+                data += block.tobytes()
+        return answer, data
 
     async def decode(self, jpeg: Block) -> tuple[int, int, Block]:
         """A stored page picture as (width, height, RGB pixels in a block the caller closes). Raises `corrupt`, `resource_limit`."""

@@ -25,17 +25,16 @@ _HEAD_BYTES = 2048
 _TAIL_BYTES = 2048
 _SCAN_BYTES = 4 * 2**20
 _ZIP_KINDS = (
-    ("word/document.xml", DOCX, "a Word document"),
     ("xl/workbook.xml", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "an Excel workbook"),
     ("ppt/presentation.xml", "application/vnd.openxmlformats-officedocument.presentationml.presentation", "slides"),
-    ("META-INF/container.xml", "application/epub+zip", "an EPUB book"),
+    ("meta-inf/container.xml", "application/epub+zip", "an EPUB book"),
     ("content.xml", "application/vnd.oasis.opendocument", "an OpenDocument file"),
 )
 _AS_PDF = "; export it as PDF and submit that"
 
 
 def mime_type_of(path: Path, filename: str | None = None) -> str:
-    """The type of a readable document: PDF or one of `IMAGES`.
+    """The type of a readable document: PDF, DOCX or one of `IMAGES`.
 
     Raises `DocfleetError`: `unsupported_type` with advice, `encrypted` for an Office file behind a password, `corrupt` for an
     Office file whose container is broken, `empty_file`.
@@ -49,7 +48,7 @@ def mime_type_of(path: Path, filename: str | None = None) -> str:
     if found := _by_magic(head) or _pdf_without_header(head, tail):
         return found
     if head.startswith(b"PK"):
-        raise _of_zip(path, filename)
+        return _of_zip(path, filename)
     if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         raise _of_ole(path)
     raise DocfleetError(ErrorCode.unsupported_type, f"{_in_words(head)} cannot be read{_AS_PDF}")
@@ -86,26 +85,29 @@ def _pdf_without_header(head: bytes, tail: bytes) -> str | None:
     return PDF if b" obj" in head and (b"startxref" in tail or b"%%EOF" in tail or b"endobj" in tail) else None
 
 
-def _of_zip(path: Path, filename: str | None) -> DocfleetError:
+def _of_zip(path: Path, filename: str | None) -> str:
+    """`DOCX`, or an error: other archives are not read, broken ones cannot be."""
     try:
         with zipfile.ZipFile(path) as archive:
-            names = set(archive.namelist())
+            names = {name.replace("\\", "/").lstrip("/").lower() for name in archive.namelist()}
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, UnicodeDecodeError):
         with open(path, "rb") as file:
             office = b"word/" in file.read(_SCAN_BYTES) or (filename or "").lower().endswith(
                 (".docx", ".xlsx", ".pptx")
             )
         if office:
-            return DocfleetError(
+            raise DocfleetError(
                 ErrorCode.corrupt, "the Office file's container is broken, its end seems to be missing"
-            )
-        return DocfleetError(
+            ) from None
+        raise DocfleetError(
             ErrorCode.unsupported_type, "a ZIP archive cannot be read; submit the files in it one by one"
-        )
+        ) from None
+    if any(name.startswith("word/document") and name.endswith(".xml") for name in names):
+        return DOCX
     for member, kind, words in _ZIP_KINDS:
         if member in names:
-            return DocfleetError(ErrorCode.unsupported_type, f"{words} ({kind}) cannot be read yet{_AS_PDF}")
-    return DocfleetError(ErrorCode.unsupported_type, "a ZIP archive cannot be read; submit the files in it one by one")
+            raise DocfleetError(ErrorCode.unsupported_type, f"{words} ({kind}) cannot be read yet{_AS_PDF}")
+    raise DocfleetError(ErrorCode.unsupported_type, "a ZIP archive cannot be read; submit the files in it one by one")
 
 
 def _of_ole(path: Path) -> DocfleetError:

@@ -55,6 +55,11 @@ def page_image(document_id: str, generation: int, page_no: int) -> str:
     return f"parsed/{document_id}/{generation}/images/p{page_no:05d}.jpg"
 
 
+def flow_image(document_id: str, generation: int, number: int, ending: str) -> str:
+    """A picture in a document without pages, as the document has it, kept with the result (`options.pictures`)."""
+    return f"parsed/{document_id}/{generation}/images/m{number:04d}.{ending}"
+
+
 def done(document_id: str) -> str:
     return f"done/{document_id}"
 

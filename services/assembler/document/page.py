@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from services.assembler.document import captions, joins, lists, sections
+from services.assembler.document import captions, flow, joins, lists, sections
 from services.assembler.document.order import Item, reading_order
 from services.assembler.document.regions import apart, best_readings, blocks_of, skew
 from services.assembler.document.text import PAIR
@@ -67,6 +67,8 @@ def compose_page(given: PageInput) -> ComposedPage:
             document_id=given.document_id, generation=given.generation, page=page, blocks=[], errors=errors
         )
     layout = given.layout
+    if layout.flow is not None:
+        return _flowing(given, layout, errors)
     read = best_readings(given.readings)
     known = {region.region_id for region in layout.regions}
     regions = sorted(_remaining(layout.regions, read, known), key=lambda region: region.region_id)
@@ -121,6 +123,31 @@ def compose_page(given: PageInput) -> ComposedPage:
         layout_s=layout.layout_s,
         rec_s=seconds["rec"],
         vl_s=seconds["vl"],
+    )
+
+
+def _flowing(given: PageInput, layout: PageLayout, errors: list[ErrorInfo]) -> ComposedPage:
+    """The one page of a document that is text without places."""
+    blocks = flow.blocks_of(layout)
+    blocks = _numbered(blocks, {block.id: f"p{given.page_no:05d}-b{i:03d}" for i, block in enumerate(blocks)})
+    page = Page(
+        page_no=given.page_no,
+        width=layout.width,
+        height=layout.height,
+        unit=None,
+        status=_status(blocks, errors),
+        kind=layout.kind,
+        kind_reason=layout.kind_reason,
+        languages=layout.languages,
+    )
+    return ComposedPage(
+        document_id=given.document_id,
+        generation=given.generation,
+        page=page,
+        blocks=blocks,
+        errors=errors,
+        warnings=list(layout.warnings),
+        layout_s=layout.layout_s,
     )
 
 
