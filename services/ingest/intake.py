@@ -1,14 +1,15 @@
 """What may arrive on `docs.incoming`: our own envelope, or a bucket notification as object stores send it.
 
 S3's form, which MinIO, Ceph, RustFS and versitygw send too: objects in `Records[].s3`, with the key URL-encoded once (MinIO's record
-key is the same, unescaped; it is not used). Its structure has a version (`eventVersion`, 2.0 to 2.3 so far): minor ones only add
-fields, another major one is refused. SeaweedFS's form is in `seaweedfs`.
+key is the same, unescaped; it is not used), by versitygw not at all. Its structure has a version (`eventVersion`, 2.0 to 2.3 so far):
+minor ones only add fields, another major one is refused. SeaweedFS's form is in `seaweedfs`.
 
 Only object creations are submissions; deletions and test events are answered with nothing.
 """
 
 from __future__ import annotations
 
+import re
 from urllib.parse import unquote_plus
 
 import msgspec
@@ -36,8 +37,9 @@ class Intake(msgspec.Struct, frozen=True, kw_only=True):
         return self.submissions[0].generation if len(self.submissions) == 1 else 0
 
 
-class _Name(msgspec.Struct):
+class _Bucket(msgspec.Struct):
     name: str
+    arn: str = ""
 
 
 class _Object(msgspec.Struct, rename="camel"):
@@ -50,7 +52,7 @@ class _Object(msgspec.Struct, rename="camel"):
 
 
 class _S3(msgspec.Struct):
-    bucket: _Name
+    bucket: _Bucket
     object: _Object
 
 
@@ -76,6 +78,7 @@ class _Shape(msgspec.Struct):
     data: msgspec.Raw = msgspec.Raw()
 
 
+_ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2}|[^%\s\x00-\x20\x7f-\U0010ffff])*")
 MAJOR = "2"
 """Major version of S3's event structure that is understood."""
 
@@ -117,9 +120,21 @@ def _submission(record: _NotificationRecord) -> DocumentSubmitted:
     return DocumentSubmitted(
         source=SourceRef(
             bucket=record.s3.bucket.name,
-            key=unquote_plus(found.key),
+            key=_key(record.s3),
             version_id=found.version_id if found.version_id not in ("", "null") else None,
             etag=etag.strip('"') if etag else None,
-            size=found.size,
+            size=found.size or None,  # versitygw says 0 of a multipart upload
         )
     )
+
+
+def _key(s3: _S3) -> str:
+    """The key of the object, decoded where it is encoded.
+
+    versitygw (1.8) writes it as it is, and also puts bucket and key into the bucket's ARN: that tells `a+b` from an encoded `a b`. Of any
+    other server, what no encoding produces is taken as it is too.
+    """
+    key = s3.object.key
+    if s3.bucket.arn == f"arn:aws:s3:::/{s3.bucket.name}/{key}" or not _ENCODED.fullmatch(key):
+        return key
+    return unquote_plus(key)

@@ -14,8 +14,8 @@ from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.records import DocumentSubmitted, SourceRef
 
 _BUCKETS = b"/buckets/"
-_HIDDEN = (".uploads", ".versions", ".system")
-"""Folders of SeaweedFS's own inside a bucket: parts of multipart uploads, versions."""
+_OWN = (".uploads", ".versions")
+"""Folders of SeaweedFS's own inside a bucket: parts of multipart uploads, versions. Its own buckets begin with a dot (`.system`)."""
 _OLD, _NEW, _IS_DIRECTORY, _ATTRIBUTES, _FILE_SIZE = 1, 2, 2, 4, 1
 
 
@@ -43,7 +43,9 @@ def submissions(value: bytes, key: bytes) -> list[DocumentSubmitted]:
     if new is None and _OLD not in entries:
         raise DocfleetError(ErrorCode.invalid_message, "a notification of SeaweedFS's filer without an entry")
     bucket, _, name = path.removeprefix("/buckets/").partition("/")
-    if new is None or not bucket or not name or fields.get(_IS_DIRECTORY) or name.split("/", 1)[0] in _HIDDEN:
+    if new is None or fields.get(_IS_DIRECTORY) or not bucket or bucket.startswith("."):
+        return []
+    if not name or name.split("/", 1)[0] in _OWN:
         return []
     source = SourceRef(bucket=bucket, key=name, size=size if isinstance(size, int) and size > 0 else None)
     return [DocumentSubmitted(source=source)]

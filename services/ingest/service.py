@@ -125,7 +125,12 @@ class Ingest:
         return [Emit("docs.results", document_id, event)]
 
     def _ruled(self, submission: DocumentSubmitted, delivery: Delivery[intake.Intake]) -> DocumentSubmitted | None:
-        return rules.applied(self._settings.ingest.rules, submission, event=delivery.record.event)
+        source, event = submission.source, delivery.record.event
+        if event and source.bucket == self._bucket and keys.is_ours(source.key):
+            return (
+                None  # a server that tells of all its buckets tells of our outputs too, and they must not become inputs
+            )
+        return rules.applied(self._settings.ingest.rules, submission, event=event)
 
     async def _answer(self, submission: DocumentSubmitted, delivery: Delivery[intake.Intake]) -> list[Emit]:
         """The answer to a submission; none to an event that a rule ignores."""

@@ -7,6 +7,14 @@
 from __future__ import annotations
 
 
+_OWN = ("work/", "parsed/", "done/", "cache/")
+
+
+def is_ours(key: str) -> bool:
+    """Whether an object of the fleet's own bucket is one that the fleet wrote."""
+    return key.startswith(_OWN)
+
+
 def work(document_id: str, generation: int) -> str:
     """Prefix of everything the stages store for each other."""
     return f"work/{document_id}/{generation}/"

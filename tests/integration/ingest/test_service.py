@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -196,3 +197,73 @@ async def test_content_that_was_parsed_before_is_answered_with_a_copy_of_its_own
     ]:
         (miss,) = await ingest.process(delivery(ingest, **({"document_id": "second", "source": twin} | others)))
         assert isinstance(miss.record, DocumentOpened), others
+
+
+def event(stage: Ingest, key: str, bucket: str = "in", **found: object) -> Delivery:
+    """A bucket notification."""
+    s3 = {"bucket": {"name": bucket}, "object": {"key": key, **found}}
+    raw = encode({"Records": [{"eventVersion": "2.0", "eventName": "s3:ObjectCreated:Put", "s3": s3}]})
+    return delivered(stage.decode(raw, None), key=b"k", timestamp=time.time(), raw=raw)
+
+
+async def test_an_object_that_is_announced_before_it_is_whole_is_read_when_it_is(ingest, store):
+    data = (SAMPLES / "page.pdf").read_bytes()
+    await store.put("in", "a.pdf", data[:2_000])
+    answer = asyncio.create_task(ingest.process(event(ingest, "a.pdf", size=len(data))))
+    await asyncio.sleep(0.15)
+    await store.put("in", "a.pdf", data)
+    (emit,) = await answer
+    assert isinstance(emit.record, DocumentOpened)
+    stat = await store.stat("in", "a.pdf")
+    assert (emit.record.source.etag, emit.record.source.size) == (stat.etag, len(data))
+
+
+async def test_an_object_replaced_between_look_and_read_is_looked_at_again(ingest, store, monkeypatch):
+    await store.put_file("in", "a.pdf", SAMPLES / "page.pdf")
+    download, reads = ingest._store.download, []
+
+    async def replaced(bucket, key, target, **pins):
+        if not reads:
+            reads.append(await store.put_file("in", "a.pdf", SAMPLES / "sample.pdf"))
+        return await download(bucket, key, target, **pins)
+
+    monkeypatch.setattr(ingest._store, "download", replaced)
+    (emit,) = await ingest.process(delivery(ingest, document_id="d1"))
+    assert (emit.record.source.etag, emit.record.pages_total) == (reads[0].etag, 4)
+    stored = decode(await store.get(BUCKET, keys.inspection("d1", 0)), Inspection)
+    assert stored.source.sha256 == sha256((SAMPLES / "sample.pdf").read_bytes())
+
+
+async def test_one_event_three_times_at_once_is_one_answer(ingest, store):
+    stat = await store.put_file("in", "a.pdf", SAMPLES / "page.pdf")
+    answers = await asyncio.gather(*(ingest.process(event(ingest, "a.pdf", eTag=stat.etag)) for _ in range(3)))
+    assert answers[0] == answers[1] == answers[2]
+    assert isinstance(answers[0][0].record, DocumentOpened)
+
+
+async def test_rules_hold_for_events_and_for_whole_records(tmp_path, store):
+    rules = [
+        {"name": "no-notes", "suffixes": [".txt"], "accept": False},
+        {"name": "acme", "prefix": "acme/", "tenant": "acme", "options": {"pages": "2-3"}, "priority": "bulk"},
+    ]
+    stage = Ingest(Settings(objects={"kind": "folder", "folder": tmp_path / "store"}, ingest={"rules": rules}))
+    try:
+        await store.put_file("in", "acme/a.pdf", SAMPLES / "sample.pdf")
+        assert await stage.process(event(stage, "gone.txt")) == []
+        assert await stage.failed(event(stage, "gone.txt"), DocfleetError(ErrorCode.crashed, "x")) == []
+        (emit,) = await stage.process(event(stage, "acme/a.pdf"))
+        assert (emit.record.lane, emit.record.selected) == ("bulk", "2-3")
+        inspection = decode(await store.get(BUCKET, keys.inspection(emit.record.document_id, 0)), Inspection)
+        assert inspection.tenant == "acme"
+        source = {"bucket": "in", "key": "acme/a.pdf"}
+        code, emits = await refusal(stage, document_id="spy", source=source, tenant="other")
+        assert code is ErrorCode.source_missing
+        assert isinstance(emits[0].record, DocumentRejected)
+    finally:
+        await stage.stop()
+
+
+@pytest.mark.parametrize("key", ["work/d/0/00001.jpg", "parsed/d/0/document.json", "done/d", "cache/-/x/y"])
+async def test_the_fleets_own_outputs_never_become_its_inputs(ingest, store, key):
+    await store.put(BUCKET, key, b"x")
+    assert await ingest.process(event(ingest, key, bucket=BUCKET)) == []

@@ -76,14 +76,18 @@ VERSITYGW = {
             "s3": {
                 "s3SchemaVersion": "1.0",
                 "configurationId": "webhook-global",
-                "bucket": {"name": "in", "ownerIdentity": {"PrincipalId": "root"}, "arn": "arn:aws:s3:::/in/a.pdf"},
-                "object": {"key": "a.pdf", "size": 4, "eTag": '"9b7"', "versionId": None, "sequencer": "1"},
+                "bucket": {
+                    "name": "in",
+                    "ownerIdentity": {"PrincipalId": "root"},
+                    "arn": "arn:aws:s3:::/in/a+b/中文 1%.pdf",
+                },
+                "object": {"key": "a+b/中文 1%.pdf", "size": 4, "eTag": '"9b7"', "versionId": None, "sequencer": "1"},
             },
             "glacierEventData": {"restoreEventData": {"lifecycleRestorationExpiryTime": ""}},
         }
     ]
 }
-"""versitygw 1.8: a quoted etag, nulls."""
+"""versitygw 1.8 as observed: the key not encoded (and in the ARN once more), a quoted etag, nulls."""
 
 RUSTFS = {
     "EventName": "s3:ObjectCreated:Put",
@@ -114,7 +118,7 @@ RUSTFS = {
 @pytest.mark.parametrize(
     ("form", "key"),
     [
-        (VERSITYGW, "a.pdf"),
+        (VERSITYGW, "a+b/中文 1%.pdf"),
         (RUSTFS, "a b.pdf"),
         ({"Records": [record["data"] for record in RUSTFS["Records"]]}, "a b.pdf"),  # type: ignore[index]
     ],
@@ -125,6 +129,18 @@ def test_other_servers_forms(form: dict, key: str):
     source = submission.source
     assert (source.bucket, source.key, source.etag, source.size, source.version_id) == ("in", key, "9b7", 4, None)
     assert taken.event
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("a+b", "a b"), ("a%2Bb", "a+b"), ("100%.pdf", "100%.pdf"), ("a b", "a b"), ("ä", "ä"), ("%zz", "%zz")],
+)
+def test_a_key_that_is_not_encoded_is_taken_as_it_is(written: str, meant: str):
+    assert read(notification(written)).submissions[0].source.key == meant
+
+
+def test_a_size_of_nothing_is_no_size():
+    assert read(notification("a", size=0)).submissions[0].source.size is None
 
 
 def test_a_multipart_upload_and_a_copy_are_creations_and_other_events_are_not():
