@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from docfleet.cli import cancel, doctor, fleet, look, models, parse, settings, submit, topics, watch
+from docfleet.cli import cancel, diff, doctor, export, fleet, look, models, parse, settings, submit, topics, watch
 
 app = typer.Typer(
     name="docfleet",
@@ -29,6 +29,8 @@ Or run a fleet on Apache Kafka and an S3 store:
 )
 app.command("parse")(parse.parse)
 app.command("look")(look.look)
+app.command("export")(export.export)
+app.command("diff")(diff.diff)
 app.command("fleet")(fleet.fleet)
 app.command("submit")(submit.submit)
 app.command("watch")(watch.watch)
