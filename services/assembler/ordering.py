@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from services.assembler.document.page import arranged
+from services.assembler.document.upright import straightened
 from shared.children.block import Block as SharedBlock
 from shared.contracts.document import Block, Line, Provenance
 from shared.contracts.layout import PageLayout, Region
@@ -15,8 +16,9 @@ class Ordering:
 
     def order(self, argument: PageLayout, blocks: list[SharedBlock]) -> tuple[PageLayout, list[SharedBlock]]:
         """The layout with its regions in reading order. Text that only reading will bring can still change it (rows of a form)."""
+        level = straightened(argument, [])[0] if argument.slope else argument
         regions = {region.region_id: region for region in argument.regions}
-        order = [block.id for block in arranged([_as_block(region, argument.page_no) for region in argument.regions])]
+        order = [block.id for block in arranged([_as_block(region, argument.page_no) for region in level.regions])]
         return replace(argument, regions=[regions[region_id] for region_id in order]), []
 
 

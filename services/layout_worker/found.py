@@ -19,6 +19,8 @@ class LookRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Whether to run the layout network."""
     upright: bool = True
     """The page says itself which way up it stands, or was turned already; else that is asked first."""
+    scan: bool = False
+    """The page has no text of its own, so that it may be skewed: its boxes are then found with its lines level."""
 
 
 class FoundBox(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +40,8 @@ class Look(msgspec.Struct, frozen=True, kw_only=True):
     """Boxes of red stamps."""
     ink: float
     """Share of pixels, 0..1, that differ from the page's ground."""
+    slope: float = 0.0
+    """Fall of the page's text lines, dy by dx, by its ink; 0 where it is level. Boxes are hulls on the picture as it was given."""
     turn: int = 0
     """Degrees (0, 90, 180, 270) to turn the page clockwise to make it upright; where it is not 0, nothing else was looked for."""
     ink_map: bytes = b""

@@ -6,12 +6,13 @@ Two passes over the same rules (`regions.build`). The first knows the network's 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
-from services.layout_worker import route
+from services.layout_worker import route, upright
 from services.layout_worker.boxes import Box, area, clipped, common, grown, merged
 from services.layout_worker.found import FoundBox, FoundLine, Look, Strokes
 from services.layout_worker.regions import drawing, leftover, regions
@@ -39,6 +40,9 @@ MOST_PLACES, MANY_PLACES = 0.3, 12
 """Share of the page, and number of places, from which the whole is looked at. Places are looked at 1.6 times as finely as a page, and what the
 network is given is filled up to fixed sizes, so that 0.3 of the page costs about as much as all of it."""
 
+SOME_OWN = 0.2
+"""The page's own lines, by those detected, from which the page is not taken for a skewed scan: its own text is level."""
+
 Search = Literal["nothing", "direct", "lines"]
 
 
@@ -52,6 +56,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     ink: Ink | None = None
     turn: int = 0
     """Degrees by which the page was turned clockwise to make it upright, beyond what it asks for itself."""
+    slope: float = 0.0
+    """Fall of the text lines of a scan, dy by dx, by its ink."""
     search: Search
     """Whether text lines must be looked for in the picture; `direct`: all that is to be read are small single lines."""
     drafts: list[Draft] = []
@@ -108,6 +114,7 @@ def plan(
         drawn=drawn,
         ink=ink,
         turn=look.turn,
+        slope=look.slope,
         search=search,
         drafts=drafts,
         within=_places(page, judged, drafts, inspection) if search == "lines" else [],
@@ -179,8 +186,10 @@ def assemble(
     pieces = _own_pieces(judged)
     layer: list[TextLine] = []
     unseen = judged.layer
+    slope = 0.0
     if picture is not None and planned.search == "lines":
         scale = (picture[0] / page.width, picture[1] / page.height)
+        slope = upright.slope_of(found, planned.slope) if len(judged.trusted) < SOME_OWN * len(found) else 0.0
         layer, unseen = match.supported(judged.layer, found, *scale)
         pieces += [Piece(line) for line in layer]
         detected = match.unread(found, [*judged.trusted, *layer], *scale)
@@ -191,6 +200,17 @@ def assemble(
     )
     if planned.search != "lines" and _is_same(drawn, planned.drawn):
         drafts = planned.drafts
+    elif slope and picture is not None:
+        drafts = upright.build(
+            planned.boxes,
+            drawn,
+            pieces,
+            page.width,
+            page.height,
+            slope=slope,
+            scale=(picture[0] / page.width, picture[1] / page.height),
+            max_regions=settings.limits.max_regions,
+        )
     else:
         drafts = regions.build(
             planned.boxes,
@@ -217,9 +237,11 @@ def assemble(
         height=round(page.height, 2),
         unit=page.unit,
         rotation=page.rotation,
+        slope=slope,
         kind=trust.kind_of(native - len(layer), read + len(layer), len(routed)),
         kind_reason=[
             *([f"turned={planned.turn}"] if planned.turn else []),
+            *([f"skew={math.degrees(math.atan(slope)):.1f}"] if slope else []),
             f"image_coverage={page.image_coverage:.2f}",
             *judged.reasons,
             f"lines_to_read={read}",

@@ -193,13 +193,14 @@ class Pages:
         if picture is None or opened.blank:
             return Look(boxes=[], seals=[], ink=0.0), (1.0, 1.0)
         size, pixels = picture
+        own_text = any(line.visible and line.text.strip() for line in opened.lines)
+        scan = inspection.options.ocr != "off" and not own_text
         request = LookRequest(
             width=size.width,
             height=size.height,
             layout=inspection.options.layout != "fast",
-            upright=turned is not None
-            or inspection.options.ocr == "off"
-            or any(line.visible and line.text.strip() for line in opened.lines),
+            upright=turned is not None or not scan,
+            scan=scan,
         )
         look, _ = await self.engine.call("look", request, [pixels], returns=Look)
         if turned is not None:

@@ -173,6 +173,9 @@ class PageLayout(msgspec.Struct, frozen=True, kw_only=True):
     kind: PageKind
     kind_reason: list[str] = []
     languages: list[str] = []
+    slope: float = 0.0
+    """Fall of the text lines, dy by dx, of a skewed scan; 0 where the page is level. All boxes are hulls on the page as displayed
+    (`shared.contracts.upright`)."""
     picture_key: str | None = None
     picture_width: int | None = None
     picture_height: int | None = None

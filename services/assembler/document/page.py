@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from services.assembler.document import captions, flow, joins, lists, sections
+from services.assembler.document import captions, flow, joins, lists, sections, upright
 from services.assembler.document.order import Item, reading_order
 from services.assembler.document.regions import apart, best_readings, blocks_of, skew
 from services.assembler.document.text import PAIR
@@ -66,6 +66,9 @@ def compose_page(given: PageInput) -> ComposedPage:
         return ComposedPage(
             document_id=given.document_id, generation=given.generation, page=page, blocks=[], errors=errors
         )
+    if given.layout.slope:
+        level, readings = upright.straightened(given.layout, given.readings)
+        return upright.restored(compose_page(replace(given, layout=level, readings=readings)), given.layout)
     layout = given.layout
     if layout.flow is not None:
         return _flowing(given, layout, errors)

@@ -12,12 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import cv2
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from services.layout_worker.boxes import share_inside
+from services.layout_worker.boxes import clipped, share_inside
 from services.layout_worker.engine.ink import CELL, ink_map, inked_part, is_bar
 from services.layout_worker.engine.seals import find_seals, red, washed
+from services.layout_worker.engine.skew import skew_of, straightened
 from services.layout_worker.found import (
     CompareRequest,
     Comparison,
@@ -31,11 +33,12 @@ from services.layout_worker.found import (
 from services.layout_worker.tables.strokes import find_strokes, slope_of
 from services.layout_worker.trust.samples import SampleReader
 from shared.children.block import Block
+from shared.contracts.upright import Upright
 from shared.engines.engine import Engine
 from shared.engines.open import open_engine
 from shared.models import lines
 from shared.models.install import installed
-from shared.models.layout import LayoutModel
+from shared.models.layout import LayoutBox, LayoutModel
 from shared.models.lines import DetectedLine, LineDetector
 from shared.models.orientation import OrientationModel
 from shared.models.pictures import shrunk
@@ -48,6 +51,8 @@ GLANCE = 800
 INK = 60
 """Grey levels, of 255, between ink and ground: above scanner noise and yellowed paper, below pencil."""
 
+SKEWED = 0.0085
+"""Slope from which the layout network is shown a page turned level: half a degree. Below that turning costs more sharpness than it gives."""
 SURE_TURN = 0.83
 """Confidence from which a page is turned. On 25 real scans in four positions the network says 0.84 to 0.93 and is right every time; on blank
 paper, drawings and single handwritten lines it says less than 0.5, and on light letters on black up to 0.82, wrongly."""
@@ -83,7 +88,8 @@ class Program:
             turn, confidence = orientation.angle(inked_part(glance, inked))
             if turn and confidence >= SURE_TURN:
                 return Look(boxes=[], seals=[], ink=0.0, turn=turn, models=models), []
-        boxes = self._layout.detect(picture) if request.layout else []
+        slope = skew_of(glance) if request.scan else 0.0
+        boxes = self._boxes(picture, slope) if request.layout else []
         look = Look(
             boxes=[
                 FoundBox(label=b.label, raw_label=b.raw_label, bbox=[float(v) for v in b.bbox], score=float(b.score))
@@ -91,12 +97,24 @@ class Program:
             ],
             seals=[[value * scale for value in seal] for seal in find_seals(glance, detail=scale == 1.0)],
             ink=ink_of(glance),
+            slope=slope,
             ink_map=inked.tobytes(),
             ink_columns=inked.shape[1],
             ink_cell=CELL * scale,
             models=[*models, self._layout.ref] if request.layout else models,
         )
         return look, []
+
+    def _boxes(self, picture: NDArray[np.uint8], slope: float) -> list[LayoutBox]:
+        """Boxes of the layout network. It is shown a skewed page turned level (of a newspaper at 1.9 degrees it saw next to nothing)."""
+        if abs(slope) < SKEWED:
+            return self._layout.detect(picture)
+        height, width = picture.shape[:2]
+        frame = Upright(slope, width, height)
+        return [
+            msgspec.structs.replace(box, bbox=clipped(frame.back(box.bbox), width, height))
+            for box in self._layout.detect(straightened(picture, slope))
+        ]
 
     def lines(self, request: LinesRequest, blocks: list[Block]) -> tuple[Lines, list[Block]]:
         """Text lines of a full picture, or of parts of it, and rules of its tables."""
