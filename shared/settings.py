@@ -143,6 +143,16 @@ class Limits(_Group):
         ge=1,
         description="Bytes that are unpacked of such an archive in all, counted as they come, whatever it says itself. `resource_limit`.",
     )
+    max_stream_bytes: int = Field(
+        256 * 2**20,
+        ge=2**20,
+        description="Bytes that one content stream of a PDF's page unpacks to, through all its filters. `resource_limit`.",
+    )
+    max_decoded_bytes: int = Field(
+        2 * 2**30,
+        ge=2**20,
+        description="The same of all pages of a document together, as far as one child looked at them. `resource_limit`.",
+    )
     child_memory_bytes: int = Field(
         3 * 2**30, ge=2**28, description="Address space of a document child. Beyond it: `resource_limit`."
     )

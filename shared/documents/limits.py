@@ -21,6 +21,8 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     max_page_pixels: int
     max_page_characters: int
     max_page_drawings: int
+    max_stream_bytes: int
+    max_decoded_bytes: int
     max_flow_characters: int
     max_archive_members: int
     max_archive_ratio: int

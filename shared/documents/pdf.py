@@ -29,6 +29,7 @@ from shared.documents.marks import Marks, prepare
 from shared.documents.page import Inspected, OpenedPage, PageAnswer, PageCall
 from shared.documents.pictures import SMALL_SIDE, packed
 from shared.documents.raster import draw, render
+from shared.documents.streams import Streams
 from shared.documents.text import native_lines
 
 _FULL_PAGE = 0.9
@@ -58,6 +59,7 @@ class PdfFile:
         with _reading(None):
             self._document = _opened(path, password)
             count = self._document.page_count
+            self._streams = Streams(self._document, limits)
         if count == 0:
             raise DocfleetError(ErrorCode.corrupt, "the PDF has no page that can be found")
         check_pages(count, limits)
@@ -149,6 +151,7 @@ class PdfFile:
         return known
 
     def _look(self, page: Any, frame: Frame, page_no: int) -> tuple[OpenedPage, Marks]:
+        self._streams.check(page, page_no)
         turned = frame.rotation != 0
         if turned:
             page.set_rotation(0)

@@ -28,10 +28,15 @@ class Pdf:
         self._objects.append(data)
         return len(self._objects)
 
-    def page(self, content: str | bytes, keys: str = "/MediaBox [0 0 612 792]", resources: str = "") -> int:
-        """A page with Helvetica as F1; `content` in PDF's own coordinates."""
+    def page(
+        self,
+        content: str | bytes | int,
+        keys: str = "/MediaBox [0 0 612 792]",
+        resources: str = "",
+    ) -> int:
+        """A page with Helvetica as F1; `content` in PDF's own coordinates, or the number of its object."""
         data = content.encode("latin-1") if isinstance(content, str) else content
-        number = self.add("<< >>", data)
+        number = data if isinstance(data, int) else self.add("<< >>", data)
         page = self.add(
             f"<< /Type /Page /Parent 2 0 R {keys} /Contents {number} 0 R"
             f" /Resources << /Font << {FONT} >> {resources} >> >>"
