@@ -20,7 +20,8 @@ from tests.support.processes import Missing
 from tests.support.s3 import S3Server
 
 
-def _without(missing: Missing) -> NoReturn:
+def without(missing: Missing) -> NoReturn:
+    """Skip a test whose server is not on this machine, or fail it where that is asked for."""
     if os.environ.get("DOCFLEET_TEST_REQUIRE_KAFKA") == "1":
         pytest.fail(str(missing))
     pytest.skip(str(missing))
@@ -33,7 +34,7 @@ def kafka() -> Iterator[KafkaServer]:
     try:
         server.start()
     except Missing as missing:
-        _without(missing)
+        without(missing)
     yield server
     server.stop()
 
@@ -64,6 +65,6 @@ def s3() -> Iterator[Objects]:
     try:
         server.start()
     except Missing as missing:
-        _without(missing)
+        without(missing)
     yield server.objects
     server.stop()
