@@ -18,6 +18,7 @@ from shared.documents.hiding import Hiding, Place, place
 from shared.documents.limits import Bounds, check_characters
 from shared.documents.marks import Marks
 from shared.documents.page import NativeLine, Origin
+from shared.documents.vertical import upright_columns
 
 _FLAGS = mupdf.FZ_STEXT_PRESERVE_WHITESPACE | mupdf.FZ_STEXT_USE_CID_FOR_UNKNOWN_UNICODE
 """Ligatures come as letters; a character the font has no Unicode for comes as its number in the font, and is marked as such."""
@@ -46,9 +47,9 @@ def native_lines(page: Any, frame: Frame, marks: Marks, limits: Bounds, page_no:
     lines = [
         (origin, line)
         for origin, text in texts
-        for block in text.extractRAWDICT()["blocks"]
-        if block["type"] == 0
-        for line in block["lines"]
+        for line in upright_columns(
+            line for block in text.extractRAWDICT()["blocks"] if block["type"] == 0 for line in block["lines"]
+        )
     ]
     clipped = _clipped_away(page, texts[0][1]) if marks.clips else frozenset()
     hiding = Hiding(page, marks, {span["color"] for _, line in lines for span in line["spans"]})

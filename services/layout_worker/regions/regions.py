@@ -17,7 +17,7 @@ from services.layout_worker.found import FoundBox
 from services.layout_worker.regions import columns, doubts, forms, kinds, settling, structure
 from services.layout_worker.regions.drafts import HOLDS_TEXT, Draft, Drawn, Piece
 from services.layout_worker.regions.style import style_of
-from services.layout_worker.tables import ruled, striped
+from services.layout_worker.tables import aligned, ruled, striped
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 
@@ -111,7 +111,7 @@ def _tables(drawn: Drawn, lines: Sequence[TextLine], grids: Sequence[Box], field
                 )
             )
     taken = [*grids, *(table.bbox for table in tables), *drawn.figures, *drawn.seals]
-    for cells_of in striped.by_alignment([line for line in lines if all(common(line.bbox, box) <= 0 for box in taken)]):
+    for cells_of in aligned.by_alignment([line for line in lines if all(common(line.bbox, box) <= 0 for box in taken)]):
         box = hull(line.bbox for line in cells_of)
         tables.append(
             Draft(

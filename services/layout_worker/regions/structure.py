@@ -110,11 +110,11 @@ def is_heading(line: TextLine, style: Style) -> bool:
     ratio = style.ratio(line)
     if line.text is None:
         return ratio is not None and ratio >= DETECTED_LARGER
-    if line.vertical or len(text) > HEADING_CHARACTERS or not (any(char.isalpha() for char in text) or is_number(text)):
+    if len(text) > HEADING_CHARACTERS or not (any(char.isalpha() for char in text) or is_number(text)):
         return False
     if ratio is not None and ratio >= LARGER:
         return True
-    if not style.stands_out(line) or (ratio is not None and ratio < 0.95):
+    if line.vertical or not style.stands_out(line) or (ratio is not None and ratio < 0.95):
         return False
     return _NUMBERED.match(text) is not None or not _SENTENCE_END.search(text)
 

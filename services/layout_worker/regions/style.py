@@ -13,6 +13,9 @@ from shared.contracts.layout import TextLine
 
 FEW = 40
 """Characters below which a page says nothing about what is usual on it."""
+PROSE = 20.0
+"""Width, in sizes of its type, from which a line is one of running text: cells, names and most headings are shorter. Where a page has `FEW`
+characters of it, only that says what is usual: tables and code are set smaller, and there may be more of them."""
 
 
 class Style(msgspec.Struct, frozen=True):
@@ -38,18 +41,31 @@ class Style(msgspec.Struct, frozen=True):
 
 def style_of(lines: Iterable[TextLine]) -> Style:
     """Usual size and weight by characters, usual height of detected lines by their length."""
-    sizes: Counter[float] = Counter()
-    bold = total = 0
+    own: list[TextLine] = []
     heights: list[float] = []
     for line in lines:
         if line.font_size and line.text:
-            sizes[round(line.font_size * 2) / 2] += len(line.text)
-            bold += len(line.text) * line.bold
-            total += len(line.text)
+            own.append(line)
         elif line.quad is not None and not line.vertical:
             heights.append(quad_height(line.quad))
+    prose = [line for line in own if _is_prose(line)]
+    if sum(len(line.text or "") for line in prose) >= FEW:
+        own = prose
+    sizes: Counter[float] = Counter()
+    bold = total = 0
+    for line in own:
+        count = len(line.text or "")
+        sizes[round((line.font_size or 0.0) * 2) / 2] += count
+        bold += count * line.bold
+        total += count
     size = min(sizes, key=lambda key: (-sizes[key], key)) if total >= FEW else 0.0
     return Style(size, 2 * bold > total, median(heights) if len(heights) >= 4 else 0.0)
+
+
+def _is_prose(line: TextLine) -> bool:
+    x0, y0, x1, y1 = line.bbox
+    long = (y1 - y0) if line.vertical else (x1 - x0)
+    return not line.monospace and long >= PROSE * (line.font_size or 0.0)
 
 
 def quad_height(quad: list[float]) -> float:

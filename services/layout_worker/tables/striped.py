@@ -1,8 +1,8 @@
-"""Tables without a drawn grid: by rules across alone (three-line tables, a rule under each row), by coloured rows, or by alignment.
+"""Tables without a drawn grid: by rules across alone (three-line tables, a rule under each row) or by coloured rows.
 
 Rules and coloured rows that begin and end at the same places are a stack. Between two neighbours of a stack the text says whether it is
 a table's: pieces stand side by side, and are no columns of prose. A header's rule and a footnote's are a stack too, and end there.
-Without any drawing, rows of three and more short pieces under each other are a table.
+Rules under some columns only (beside a cell that spans rows) may lie between the others.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from services.layout_worker.boxes import Box, hull, overlap
+from services.layout_worker.boxes import Box, area, overlap, share_inside
 from services.layout_worker.tables.rows import is_wide, pieces, rows_of
 from shared.contracts.layout import TextLine
 from shared.documents.page import FilledBox, Rule
@@ -24,10 +24,8 @@ ROW = (6.0, 120.0)
 """Points: height of a coloured row."""
 TABULAR = 0.6
 """Share of rows with two pieces and more between two rules of a table."""
-FAR = 2.5
-"""Row heights between two rows of a table without rules, at most."""
-LEAST_ROWS, LEAST_PIECES = 3, 3
-"""Rows of a table without any drawing, and pieces of each."""
+SPANNED = 8
+"""Rows between two rules where their number is that of a cell which spans rows, at most."""
 SHORT = 12.0
 """Width of most of its pieces, in line heights, at most: columns of prose are wider."""
 
@@ -51,21 +49,8 @@ def by_stacks(
     found = []
     for stack in _stacks(bands, ENDS * point):
         found += _tables(stack, lines)
+    found = [box for box in found if not any(box is not other and _is_in(box, other) for other in found)]
     return sorted(found, key=lambda box: (box[1], box[0]))
-
-
-def by_alignment(lines: Sequence[TextLine]) -> list[list[TextLine]]:
-    """Lines of each table that only their alignment shows."""
-    tables: list[list[TextLine]] = []
-    run: list[list[TextLine]] = []
-    for row in [*rows_of([line for line in lines if not line.vertical]), []]:
-        if len(row) >= LEAST_PIECES and pieces(row) == len(row) and (not run or _follows(run[-1], row)):
-            run.append(row)
-            continue
-        if len(run) >= LEAST_ROWS and _is_aligned(run):
-            tables.append([line for part in run for line in part])
-        run = [row] if len(row) >= LEAST_PIECES and pieces(row) == len(row) else []
-    return tables
 
 
 def _band(box: Sequence[float]) -> _Band:
@@ -95,26 +80,40 @@ def _tables(stack: Sequence[_Band], lines: Sequence[TextLine]) -> list[Box]:
     tables: list[Box] = []
     run: list[tuple[float, float]] = []
     title: list[tuple[float, float]] = []
+    begun = False  # whether there is text in the run, not only a rule
     for top, bottom in [*pairwise(edges), (0.0, 0.0)]:
         held = [line for line in within if top <= (line.bbox[1] + line.bbox[3]) / 2 < bottom]
         if bottom > top and (bottom - top < 4.0 or _is_tabular(held)):
             run += [*title, (top, bottom)]
             title = []
+            begun = begun or bottom - top >= 4.0
             continue
-        if bottom > top and run and not title and _is_title(held, x1 - x0):
+        if bottom > top and begun and not title and _is_title(held, x1 - x0):
             title = [(top, bottom)]
             continue
         if run and _is_table(within, run):
             tables.append([x0, run[0][0], x1, run[-1][1]])
-        run, title = [], []
+        run, title, begun = [], [], False
     return tables
 
 
 def _is_tabular(lines: Sequence[TextLine]) -> bool:
     rows = rows_of(lines)
-    if not rows or is_wide(lines, SHORT):
+    if not rows or is_wide(lines, SHORT) or 2 * sum(line.vertical for line in lines) > len(lines):
         return False
-    return sum(pieces(row) >= 2 for row in rows) >= TABULAR * len(rows)
+    if sum(pieces(row) >= 2 for row in rows) >= TABULAR * len(rows):
+        return True
+    # Cells that span rows stand between the rows of their neighbours: then all that is between two rules has columns.
+    return len(rows) <= SPANNED and pieces(lines) >= 2 and all(_is_short(line) for line in lines)
+
+
+def _is_short(line: TextLine) -> bool:
+    return line.bbox[2] - line.bbox[0] <= SHORT * (line.bbox[3] - line.bbox[1])
+
+
+def _is_in(box: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether most of a table is in a larger one: rules under some of that one's columns are a stack too."""
+    return share_inside(box, other) > 0.5 and area(box) < area(other)
 
 
 def _is_title(lines: Sequence[TextLine], width: float) -> bool:
@@ -126,25 +125,3 @@ def _is_table(lines: Sequence[TextLine], run: Sequence[tuple[float, float]]) -> 
     held = [line for line in lines if run[0][0] <= (line.bbox[1] + line.bbox[3]) / 2 < run[-1][1]]
     rows = rows_of(held)
     return len(rows) >= 2 and sum(pieces(row) >= 2 for row in rows) >= 2
-
-
-def _follows(above: Sequence[TextLine], row: Sequence[TextLine]) -> bool:
-    one, other = hull(line.bbox for line in above), hull(line.bbox for line in row)
-    height = min(one[3] - one[1], other[3] - other[1])
-    return other[1] - one[3] <= FAR * height and overlap(one[0], one[2], other[0], other[2]) > 0.5 * (
-        other[2] - other[0]
-    )
-
-
-def _is_aligned(rows: Sequence[Sequence[TextLine]]) -> bool:
-    """Whether the fullest rows have columns, left or right, into which the pieces of the others fit, and the pieces are short."""
-    lines = [line for row in rows for line in row]
-    most = max(len(row) for row in rows)
-    full = [sorted(row, key=lambda line: line.bbox[0]) for row in rows if len(row) == most]
-    if 2 * len(full) < len(rows) or is_wide(lines, SHORT):
-        return False
-    columns = list(zip(*full, strict=True))
-    strips = [(min(line.bbox[0] for line in column), max(line.bbox[2] for line in column)) for column in columns]
-    if any(left[1] >= right[0] for left, right in pairwise(strips)):
-        return False
-    return all(sum(overlap(line.bbox[0], line.bbox[2], *strip) > 0 for strip in strips) <= 1 for line in lines)

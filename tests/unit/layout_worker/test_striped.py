@@ -2,7 +2,8 @@
 
 import pytest
 
-from services.layout_worker.tables.striped import by_alignment, by_stacks
+from services.layout_worker.tables.aligned import by_alignment
+from services.layout_worker.tables.striped import by_stacks
 from shared.contracts.layout import TextLine
 from shared.documents.page import FilledBox, Rule
 
@@ -42,6 +43,26 @@ def test_a_table_between_header_and_footer_ends_at_its_own_rules():
     assert box == pytest.approx([72, 300, 520, 380], abs=0.5)
 
 
+def test_the_rule_of_a_running_header_and_a_caption_are_no_part_of_the_table_below():
+    lines = [line(250, 76, 100.0), *rows(104, 4)]
+    (box,) = by_stacks([across(43), across(100), across(120), across(180)], [], lines)
+    assert box == pytest.approx([72, 100, 520, 180], abs=0.5)
+
+
+def test_a_cell_of_two_rows_with_rules_beside_it_breaks_no_table():
+    cells = [line(220 + 140 * c, 104 + 18 * r) for r in range(4) for c in range(2)]
+    spans = [line(80, 113), line(80, 149)]
+    del cells[5]
+    rules = [across(100), across(120, 200), across(138), across(156, 200), across(175)]
+    (box,) = by_stacks(rules, [], [*cells, *spans])
+    assert box == pytest.approx([72, 100, 520, 175], abs=0.5)
+
+
+def test_columns_of_vertical_text_between_two_rules_are_no_table():
+    columns = [TextLine(bbox=[80 + 22 * i, 105, 92 + 22 * i, 380], text="文字" * 12, vertical=True) for i in range(12)]
+    assert by_stacks([across(100), across(390)], [], columns) == []
+
+
 def test_coloured_rows_are_a_table():
     filled = [FilledBox(bbox=[72, 100 + 36 * i, 520, 118 + 36 * i], color="#eeeeee") for i in range(3)]
     (box,) = by_stacks([], filled, rows(103, 5))
@@ -58,6 +79,19 @@ def test_aligned_rows_are_a_table_with_gaps():
     del cells[7]
     (table,) = by_alignment([*prose(40, 3), *cells, *prose(220, 3)])
     assert len(table) == 19
+
+
+def test_cells_that_span_rows_belong_to_their_table_and_a_caption_does_not():
+    cells = [line(220 + 100 * c, 100 + 18 * r) for r in range(6) for c in range(3)]
+    spans = [line(80, 109 + 36 * r) for r in range(3)]
+    (table,) = by_alignment([line(200, 80), *cells, *spans, *prose(230, 3)])
+    assert len(table) == 21
+
+
+def test_a_second_header_row_over_two_columns_breaks_no_table():
+    cells = [line(80 + 100 * c, 118 + 18 * r) for r in range(4) for c in range(4)]
+    (table,) = by_alignment([line(80, 100), line(190, 100, 120.0), *cells])
+    assert len(table) == 16 or len(table) == 18
 
 
 @pytest.mark.parametrize(

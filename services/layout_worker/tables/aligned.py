@@ -1,0 +1,118 @@
+"""Tables that only their alignment shows: rows of short pieces under each other, with white from top to bottom between their columns.
+
+A full row has at least `LEAST_PIECES` pieces. Weak rows, with fewer, may stand between full ones: cells that span rows stand between them, and
+cells may be empty. Where a few pieces span columns (a second header row), the columns are still what the other rows leave free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from services.layout_worker.boxes import hull, overlap
+from services.layout_worker.tables.rows import is_wide, pieces, rows_of
+from shared.contracts.layout import TextLine
+
+FAR = 2.5
+"""Row heights between two rows, at most."""
+BESIDE = 0.5
+"""Row heights from which a row need not stand under the one before: a cell that spans rows stands beside them."""
+LEAST_ROWS, LEAST_PIECES = 3, 3
+"""Full rows of a table, and pieces of each."""
+SHORT = 12.0
+"""Width of a piece, in its heights, at most: columns of prose are wider."""
+FULL = 0.5
+"""Share of a table's rows that are full."""
+SPANNING = 0.15
+"""Share of its pieces that may lie in several columns."""
+CROSSED = 0.1
+"""Share of full rows that may have something where a gap between columns is."""
+GAP = 0.4
+"""Width of such a gap, in line heights."""
+
+Row = list[TextLine]
+
+
+def by_alignment(lines: Sequence[TextLine]) -> list[list[TextLine]]:
+    """Lines of each table, top to bottom."""
+    tables: list[list[TextLine]] = []
+    run: list[Row] = []
+    for row in [*rows_of([line for line in lines if not line.vertical]), []]:
+        if row and _is_short(row) and (not run or _follows(run, row)):
+            run.append(row)
+            continue
+        tables += _table(run)
+        run = [row] if row and _is_short(row) else []
+    return tables
+
+
+def _is_short(row: Row) -> bool:
+    return all(line.bbox[2] - line.bbox[0] <= SHORT * (line.bbox[3] - line.bbox[1]) for line in row)
+
+
+def _is_full(row: Row) -> bool:
+    return len(row) >= LEAST_PIECES and pieces(row) == len(row)
+
+
+def _follows(run: Sequence[Row], row: Row) -> bool:
+    """Whether a row is near the last one, or the last full one, and under it."""
+    for above in (run[-1], next((one for one in reversed(run) if _is_full(one)), run[-1])):
+        one, other = hull(line.bbox for line in above), hull(line.bbox for line in row)
+        height = min(one[3] - one[1], other[3] - other[1])
+        gap = other[1] - one[3]
+        under = overlap(one[0], one[2], other[0], other[2]) > 0.5 * min(other[2] - other[0], one[2] - one[0])
+        if gap <= BESIDE * height or (under and gap <= FAR * height):
+            return True
+    return False
+
+
+def _table(run: Sequence[Row]) -> list[list[TextLine]]:
+    """The table in a run of rows, in a list, or none: from the first to the last full row, and what stands beside or right under these."""
+    full = [index for index, row in enumerate(run) if _is_full(row)]
+    if len(full) < LEAST_ROWS:
+        return []
+    columns = _columns([run[index] for index in full])
+    if len(columns) < LEAST_PIECES:
+        return []
+    first, last = full[0], full[-1]
+    while first > 0 and len(run[first - 1]) >= 2 and _fits(run[first - 1], columns):
+        first -= 1
+    while last + 1 < len(run) and _fits(run[last + 1], columns) and _belongs(run[last], run[last + 1]):
+        last += 1
+    rows = run[first : last + 1]
+    found = [line for row in rows for line in row]
+    spanning = sum(_touched(line, columns) > 1 for line in found)
+    if len(full) < FULL * len(rows) or spanning > SPANNING * len(found) or is_wide(found, SHORT):
+        return []
+    return [found]
+
+
+def _columns(rows: Sequence[Row]) -> list[tuple[float, float]]:
+    """Where most rows have text: intervals of x, left to right, with gaps between them that hardly any row crosses."""
+    ends = sorted((x, step) for row in rows for line in row for x, step in ((line.bbox[0], 1), (line.bbox[2], -1)))
+    least = GAP * min(line.bbox[3] - line.bbox[1] for row in rows for line in row)
+    columns: list[tuple[float, float]] = []
+    depth, begin = 0, 0.0
+    for x, step in ends:
+        before, depth = depth, depth + step
+        crossed = CROSSED * len(rows)
+        if before <= crossed < depth:
+            begin = x
+        elif depth <= crossed < before:
+            if columns and begin - columns[-1][1] < least:
+                begin = columns.pop()[0]
+            columns.append((begin, x))
+    return columns
+
+
+def _touched(line: TextLine, columns: Sequence[tuple[float, float]]) -> int:
+    return sum(overlap(line.bbox[0], line.bbox[2], *column) > 0 for column in columns)
+
+
+def _fits(row: Row, columns: Sequence[tuple[float, float]]) -> bool:
+    return all(_touched(line, columns) <= 1 for line in row)
+
+
+def _belongs(above: Row, row: Row) -> bool:
+    """Whether a row that is not full goes on a table: it has two pieces, or stands beside the last row as a cell of two rows does."""
+    bottom, top = max(line.bbox[3] for line in above), min(line.bbox[1] for line in row)
+    return len(row) >= 2 or top < bottom
