@@ -54,9 +54,7 @@ def layout_of(
 
 
 def _key(picture: FlowPicture, inspection: Inspection) -> str:
-    return keys.flow_image(
-        inspection.document_id, inspection.generation, picture.number, ENDINGS[picture.mime_type]
-    )
+    return keys.flow_image(inspection.document_id, inspection.generation, picture.number, ENDINGS[picture.mime_type])
 
 
 def _shown(block: FlowBlock) -> bool:

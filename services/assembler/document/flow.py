@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from services.assembler.document import tables
-from shared.contracts.document import Block, Cell, Provenance, Table
+from shared.contracts.document import Block, Cell, Provenance, Table, TablePart
 from shared.contracts.layout import FlowBlock, PageLayout
 
 
@@ -50,7 +50,8 @@ def _block(one: FlowBlock, index: int, page_no: int) -> Block:
 
 def _placed(table: Table, page_no: int) -> Table:
     cells: list[Cell] = [replace(cell, page_no=page_no) for cell in table.cells]
-    return tables.finished(replace(table, cells=cells))
+    parts = [TablePart(page_no=page_no, rows=[0, table.num_rows])]
+    return tables.finished(replace(table, cells=cells, parts=parts))
 
 
 def _nested(blocks: Sequence[Block]) -> list[Block]:

@@ -7,7 +7,7 @@ import posixpath
 import zipfile
 import zlib
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import IO, BinaryIO, NamedTuple
 from urllib.parse import unquote
 
 from shared.contracts.errors import DocfleetError, ErrorCode
@@ -100,7 +100,8 @@ class Archive:
         if self._left < 0:
             limit = self._limits.max_unpacked_bytes
             raise DocfleetError(
-                ErrorCode.resource_limit, f"the DOCX unpacks to more than the {limit} bytes of limits.max_unpacked_bytes"
+                ErrorCode.resource_limit,
+                f"the DOCX unpacks to more than the {limit} bytes of limits.max_unpacked_bytes",
             )
 
     def main_part(self) -> str:
@@ -133,7 +134,7 @@ class Archive:
 class _Counted(io.RawIOBase):
     """A member while it is unpacked: every byte is counted, and what the archive says of its sizes is not believed."""
 
-    def __init__(self, archive: Archive, stream: BinaryIO | zipfile.ZipExtFile) -> None:
+    def __init__(self, archive: Archive, stream: IO[bytes]) -> None:
         self._archive, self._stream = archive, stream
 
     def readable(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -9,10 +10,11 @@ from msgspec.structs import replace
 from shared.contracts.layout import FlowBlock
 
 _OWNERS = ("table", "picture")
+_OF_TABLE = re.compile(r"\s*(?:tab(?:le|elle|\.)|表)", re.I)
 
 
 def tied(blocks: Sequence[FlowBlock]) -> list[FlowBlock]:
-    """Captions with their owner: a picture stands before its caption, a table after it; else whichever stands beside it."""
+    """Captions with their owner: what stands before it, of a table's caption rather the table after it."""
     return [
         replace(block, owner=_owner(blocks, index)) if block.label == "caption" else block
         for index, block in enumerate(blocks)
@@ -22,8 +24,8 @@ def tied(blocks: Sequence[FlowBlock]) -> list[FlowBlock]:
 def _owner(blocks: Sequence[FlowBlock], index: int) -> int | None:
     before = index - 1 if index > 0 and blocks[index - 1].label in _OWNERS else None
     after = index + 1 if index + 1 < len(blocks) and blocks[index + 1].label in _OWNERS else None
-    if before is not None and blocks[before].label == "picture":
-        return before
-    if after is not None and blocks[after].label == "table":
-        return after
-    return before if before is not None else after
+    beside = [one for one in (before, after) if one is not None]
+    if _OF_TABLE.match(blocks[index].text):
+        tables = [one for one in beside if blocks[one].label == "table"]
+        beside = tables[::-1] or beside
+    return beside[0] if beside else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from shared.children.block import Block
+from shared.contracts.document import Label
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import FlowBlock, PageGeometry
 from shared.documents import sniff
@@ -25,6 +27,8 @@ from shared.documents.docx.xml import Element, attribute, child, parsed, pieces
 from shared.documents.flow import FlowAnswer, FlowCall
 from shared.documents.limits import Bounds
 from shared.documents.page import Inspected, PageAnswer, PageCall
+
+_PAGE_NUMBER = re.compile(r"[-–—\s]*\d{1,5}[-–—\s]*")
 
 
 class DocxFile:
@@ -95,8 +99,7 @@ class DocxFile:
             for block in part.told.blocks:
                 if block.layer == "body" and block.text.strip() and (kind, block.text) not in seen:
                     seen.add((kind, block.text))
-                    label = "page_header" if kind == "header" else "page_footer"
-                    found[kind].append(replace(block, label=label, layer="furniture", level=None, table=None, owner=None))
+                    found[kind].append(_furniture(block, kind))
         return told.between(found["header"], found["footer"])
 
     def _check(self, told: Told) -> None:
@@ -111,9 +114,7 @@ class DocxFile:
     def _settings(self) -> dict[str, str]:
         """Number formats of notes, where the document says."""
         root = self._root("settings")
-        found = {
-            kind: attribute(child(root, f"w:{kind}Pr", "w:numFmt"), "w:val") for kind in ("footnote", "endnote")
-        }
+        found = {kind: attribute(child(root, f"w:{kind}Pr", "w:numFmt"), "w:val") for kind in ("footnote", "endnote")}
         return {kind: form for kind, form in found.items() if form}
 
     def _named(self, kind: str) -> str:
@@ -128,3 +129,11 @@ class DocxFile:
     def _root(self, kind: str) -> Element | None:
         data = self._first(kind)
         return parsed(data, f"the part {kind}") if data else None
+
+
+def _furniture(block: FlowBlock, kind: str) -> FlowBlock:
+    """A paragraph or table of a running header or footer; a number alone is the page's, as it was when the file was saved."""
+    label: Label = "page_header" if kind == "header" else "page_footer"
+    if _PAGE_NUMBER.fullmatch(block.text):
+        label = "page_number"
+    return replace(block, label=label, layer="furniture", level=None, table=None, owner=None)

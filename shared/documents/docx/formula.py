@@ -34,9 +34,11 @@ _FENCES = {
     "⌋": r"\rfloor ", "⌈": r"\lceil ", "⌉": r"\rceil ", "": ".",
 }  # fmt: skip
 _FUNCTIONS = frozenset(
-    "arccos arcsin arctan arg cos cosh cot coth csc deg det dim exp gcd hom inf ker lg lim liminf limsup ln log max min Pr sec sin sinh"
-    " sup tan tanh".split()
-)
+    {
+        "arccos", "arcsin", "arctan", "arg", "cos", "cosh", "cot", "coth", "csc", "deg", "det", "dim", "exp", "gcd", "hom", "inf", "ker",
+        "lg", "lim", "liminf", "limsup", "ln", "log", "max", "min", "Pr", "sec", "sin", "sinh", "sup", "tan", "tanh",
+    }
+)  # fmt: skip
 _SCRIPTS = {
     "double-struck": "mathbb", "fraktur": "mathfrak", "script": "mathcal", "sans-serif": "mathsf", "monospace": "mathtt"
 }  # fmt: skip
@@ -47,6 +49,7 @@ _ALPHABETS = (
 _MATH_LETTERS = range(0x1D400, 0x1D800)
 _PROPERTIES = "Pr"
 _BREAK = r" \\ "
+_NUMBER = re.compile(r"\s*\\#\s*[(（]?([^()（）{}\s]{1,12})[)）]?$")
 
 
 def latex(element: Element) -> str:
@@ -141,7 +144,11 @@ def _radical(element: Element) -> str:
 def _nary(element: Element) -> str:
     sign = _property(element, "m:chr", "∫")
     below, above = _part(element, "m:sub"), _part(element, "m:sup")
-    head = _NARY.get(sign, _written(sign).strip()) + (f"_{{{below}}}" if below else "") + (f"^{{{above}}}" if above else "")
+    head = (
+        _NARY.get(sign, _written(sign).strip())
+        + (f"_{{{below}}}" if below else "")
+        + (f"^{{{above}}}" if above else "")
+    )
     return f"{head} {_part(element, 'm:e')}"
 
 
@@ -159,7 +166,10 @@ def _matrix(element: Element) -> str:
 
 
 def _array(element: Element) -> str:
+    """Lines of an equation; of a single one the number that Word keeps after a `#` at its end."""
     rows = [_inside(one).strip() for one in element if name(one) == "m:e"]
+    if len(rows) == 1:
+        return _NUMBER.sub(r" \\tag{\1}", rows[0])
     return rf"\begin{{array}}{{l}}{_BREAK.join(rows)}\end{{array}}"
 
 

@@ -142,7 +142,12 @@ class Runs:
                 for other in chosen(one):
                     self._content(other, out, deleted=deleted, hidden=hidden)
             elif kind == "w:ruby":
-                self._walk(child(one, "w:rubyBase") if child(one, "w:rubyBase") is not None else one, out, deleted=deleted, hidden=hidden)
+                self._walk(
+                    child(one, "w:rubyBase") if child(one, "w:rubyBase") is not None else one,
+                    out,
+                    deleted=deleted,
+                    hidden=hidden,
+                )
 
     def _say(self, text: str, out: Inline, *, deleted: bool, hidden: bool) -> None:
         if any(not one.result for one in self._fields):

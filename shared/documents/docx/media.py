@@ -87,7 +87,7 @@ def _words(archive: Archive, part: str) -> str:
         root = parsed(archive.read(part), "a chart")
     except DocfleetError:
         return ""
-    paragraphs = ("".join(t.text or "" for t in one.iter() if name(t) == "a:t") for one in root.iter() if name(one) == "a:p")
+    paragraphs = (
+        "".join(t.text or "" for t in one.iter() if name(t) == "a:t") for one in root.iter() if name(one) == "a:p"
+    )
     return "\n".join(text.strip() for text in paragraphs if text.strip())
-
-

@@ -21,7 +21,9 @@ def notes(told: Told, kind: str, root: Element | None, story: Story, marks: Mark
             if text:
                 moved = [Link(start=one.start + len(mark), end=one.end + len(mark), uri=one.uri) for one in links]
                 told.add(
-                    FlowBlock(label="footnote", raw_label=kind, layer="notes", text=mark + text, links=moved, owner=owner)
+                    FlowBlock(
+                        label="footnote", raw_label=kind, layer="notes", text=mark + text, links=moved, owner=owner
+                    )
                 )
 
 

@@ -20,9 +20,7 @@ class Running:
         for one in section if section is not None else ():
             kind = _KINDS.get(name(one))
             if kind is not None:
-                self._found.append(
-                    (kind, attribute(one, "r:id") or "", attribute(one, "w:type") or "default", first)
-                )
+                self._found.append((kind, attribute(one, "r:id") or "", attribute(one, "w:type") or "default", first))
 
     def shown(self, *, even: bool) -> list[tuple[str, str]]:
         """Kind and relationship of each, in order. `even`: left and right pages differ; a first page's own only where its section has one."""

@@ -146,17 +146,19 @@ class Story:
             self._carried = inline
             return None
         aside.take(inline)
+        marker, depth = self._marker(properties, style, style_id)  # an empty paragraph of a list counts too
         if inline.formulas and not inline.worded:
             return Paragraph("formula", style.name, "", [], latex=r" \\ ".join(inline.formulas))
         heading = self._heading(properties, style)
         if not inline.worded:
             return None
-        marker, depth = self._marker(properties, style, style_id)
         text, links = inline.shown(f"{marker} " if marker else "")
         text = text.replace("\u00ad", "")  # where a word may break is nobody's letter
         if heading is not None:
             flat = " ".join(text.split())
-            return Paragraph("title" if heading == 0 else "section_header", style.name, flat, _same(links, text, flat), heading)
+            return Paragraph(
+                "title" if heading == 0 else "section_header", style.name, flat, _same(links, text, flat), heading
+            )
         if marker:
             return Paragraph("list_item", style.name, text, links, depth)
         return Paragraph(_label(style), style.name, text, links)
@@ -234,7 +236,9 @@ class Story:
         near = at if at is not None else (len(told.blocks) - 1 if told.blocks else None)
         for texts, reason in ((aside.deleted, "tracked deletion"), (aside.hidden, "hidden text")):
             for text in texts:
-                told.add(FlowBlock(label="text", raw_label=reason, layer="invisible", text=text, owner=near, reason=reason))
+                told.add(
+                    FlowBlock(label="text", raw_label=reason, layer="invisible", text=text, owner=near, reason=reason)
+                )
         told.notes += [(kind, note, near if near is not None else 0) for kind, note in aside.notes]
         told.comments += [(comment, near if near is not None else 0) for comment in aside.comments]
 

@@ -30,6 +30,8 @@ class Style(msgspec.Struct, frozen=True, kw_only=True):
         """Level of the heading that a paragraph of this style is: 1..6, 0 for a title; none where it is none."""
         if self.name.lower() == "title":
             return 0
+        if self.name.lower() == "toc heading":
+            return 1  # text to Word, so that it does not list itself; a heading to everybody else
         if self.outline is not None:
             return self.outline + 1 if self.outline < BODY_LEVEL else None
         found = _HEADING.fullmatch(self.name.strip())

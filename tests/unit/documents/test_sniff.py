@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shared.contracts.errors import DocfleetError, ErrorCode
-from shared.documents.sniff import mime_type_of
+from shared.documents.sniff import DOCX, mime_type_of
 from tests.support.pdfs import contents
 
 pytestmark = pytest.mark.unit
@@ -31,13 +31,19 @@ def test_pdf_with_junk_before_or_without_its_first_line(tmp_path: Path) -> None:
         assert mime_type_of(path, "picture.png") == "application/pdf"
 
 
+def test_word_documents_whatever_their_name(tmp_path: Path) -> None:
+    path = tmp_path / "letter.pdf"
+    for names in (("[Content_Types].xml", "word/document.xml"), ("Word\\Document2.xml",)):
+        path.write_bytes(archive(*names))
+        assert mime_type_of(path, "letter.pdf") == DOCX
+
+
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600
 
 
 @pytest.mark.parametrize(
     ("data", "filename", "code", "says"),
     [
-        (archive("[Content_Types].xml", "word/document.xml"), None, ErrorCode.unsupported_type, "Word"),
         (archive("xl/workbook.xml"), None, ErrorCode.unsupported_type, "Excel"),
         (archive("a.pdf"), None, ErrorCode.unsupported_type, "ZIP"),
         (archive("word/document.xml")[:-40], None, ErrorCode.corrupt, "broken"),
