@@ -5,6 +5,7 @@ What the networks found can be kept in a folder, by the bytes of the document: w
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from pathlib import Path
 
@@ -17,15 +18,23 @@ from shared.contracts.document import ParsedDocument
 
 async def read(path_of: RecPath, pdf: Path, kept: Path | None) -> DocumentRead:
     """Layouts and readings of a file, from `kept` where it has them."""
-    name = hashlib.blake2b(pdf.read_bytes(), digest_size=12).hexdigest()
-    file = kept / f"{name}.json" if kept is not None else None
-    if file is not None and file.exists():
-        return decode(file.read_bytes(), DocumentRead)
+    known = await asyncio.to_thread(_known, pdf, kept)
+    if known is not None:
+        return known
     found = await path_of.document(pdf)
-    if file is not None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(encode(found))
+    if kept is not None:
+        await asyncio.to_thread(_file(pdf, kept).write_bytes, encode(found))
     return found
+
+
+def _known(pdf: Path, kept: Path | None) -> DocumentRead | None:
+    file = _file(pdf, kept) if kept is not None else None
+    return decode(file.read_bytes(), DocumentRead) if file is not None and file.exists() else None
+
+
+def _file(pdf: Path, kept: Path) -> Path:
+    kept.mkdir(parents=True, exist_ok=True)
+    return kept / f"{hashlib.blake2b(pdf.read_bytes(), digest_size=12).hexdigest()}.json"
 
 
 def composed(found: DocumentRead) -> tuple[ParsedDocument, str]:

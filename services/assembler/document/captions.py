@@ -14,8 +14,14 @@ from msgspec.structs import replace
 from services.assembler.document.boxes import overlap
 from shared.contracts.document import Block
 
-_TABLE = re.compile(r"\s*(?:表|表格|Table|TABLE|Tab\.)\s*[\dA-Z一二三四五六七八九十]")
-_PICTURE = re.compile(r"\s*(?:图|圖|Figure|FIGURE|Fig\.|FIG\.|Chart|Image|照片)\s*[\dA-Z一二三四五六七八九十]")
+_NUMBER = r"\s*[\dA-ZIVX一二三四五六七八九十]"
+_TABLE = re.compile(
+    r"\s*(?:表格?|續表|续表|Table|TABLE|Tab\.|Tabelle|Tableau|Tabla|Tabella|Tabela|Таблица|표)" + _NUMBER
+)
+_PICTURE = re.compile(
+    r"\s*(?:图表?|圖|図|Figure|FIGURE|Fig\.|FIG\.|Chart|Image|Plate|Photo|照片|写真|Abbildung|Abb\.|Bild|Figura|Рисунок|Рис\.|그림)"
+    + _NUMBER
+)
 NEAR = 3.0
 """Distance in line heights up to which a plain paragraph that begins like a caption is taken for one."""
 

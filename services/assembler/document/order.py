@@ -2,9 +2,9 @@
 
 The rule: look for the gutter, the vertical white strip with the most text beside it on both sides. What crosses it
 (titles, wide tables and figures) cuts the page into bands; in a band the left side is read before the right one, each
-by the same rule. A band whose sides hold single lines standing pairwise at the same height, wide apart or of the form
+by the same rule; so does a heading with white on both sides of it and columns below. A band whose sides hold single lines standing pairwise at the same height, wide apart or of the form
 `name: value`, is no pair of columns but rows of a form, read across. Where no gutter serves the whole page (two columns
-above three), the page is cut at the white strip across that leaves the fewest things astride.
+above three), the page is cut at white strips across so that each part has a gutter of its own and the fewest things stand astride.
 
 Only geometry decides; ties are broken by position, so the order does not depend on that of the input.
 Vertical CJK pages are the same after turning: columns become rows, right becomes top.
@@ -12,6 +12,7 @@ Vertical CJK pages are the same after turning: columns become rows, right become
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
@@ -32,16 +33,21 @@ LOOSE_PITCH = 1.5
 """From this line pitch on, in line heights, lines beside each other are rows of a form rather than set text."""
 MAX_CUTS = 40
 """Strips across, the widest first, that are tried."""
+CUT = 1.0
+"""What a cut costs, in line heights of text beside a gutter; less above a heading and in a wide strip, more below a heading."""
+FEW_LINES = 3
+"""Lines up to which a text that stands first and alone, and not in the first column, is no part of a column."""
 MAX_ITEMS = 1_500
 """Things on a page that are looked at for gutters, which takes time in the square of their number; more are read across."""
 
 
 class Item(msgspec.Struct, frozen=True):
-    """A thing to be put in order. `lines`: text lines it has; `pair`: its text is like `name: value`."""
+    """A thing to be put in order. `lines`: text lines it has; `pair`: its text is like `name: value`; `head`: it is a heading."""
 
     box: tuple[float, float, float, float]
     lines: int = 1
     pair: bool = False
+    head: bool = False
 
     @property
     def height(self) -> float:
@@ -90,9 +96,17 @@ def _ordered(indices: list[int], items: Sequence[Item], line: float) -> list[int
     gutter = _gutter(indices, items, line)
     if gutter is None:
         return _rows(indices, items)
-    if gutter.astride > 0 and (cut := _cut(indices, items, line, gutter)):
-        return [i for part in cut for i in _ordered(part, items, line)]
+    if gutter.astride > 0 and len(parts := _parts(indices, items, line)) > 1:
+        return [i for part in parts for i in _ordered(part, items, line)]
     out: list[int] = []
+    alone = _alone(gutter, indices, items)
+    gutter = _Gutter(
+        [i for i in gutter.left if i not in alone],
+        [i for i in gutter.right if i not in alone],
+        [*gutter.crossing, *alone],
+        gutter.gain,
+        gutter.astride,
+    )
     crossing = sorted(gutter.crossing, key=lambda i: (items[i].middle, items[i].box))
     sides = [(i, 0) for i in gutter.left] + [(i, 1) for i in gutter.right]
     for upto in [*crossing, None]:
@@ -115,43 +129,120 @@ def _ordered(indices: list[int], items: Sequence[Item], line: float) -> list[int
 def _gutter(indices: list[int], items: Sequence[Item], line: float) -> _Gutter | None:
     best: _Gutter | None = None
     for edge in sorted({round(items[i].box[2], 1) for i in indices}):
-        left = [i for i in indices if items[i].box[2] <= edge + 0.05]
-        # What begins inside the strip (a page number below it) is taken to cross it.
-        right = [i for i in indices if items[i].box[0] >= edge + MIN_GUTTER * line]
+        left, right, crossing = _sides(indices, edge, items, line)
         if not right:
             break
         gain = common_length(_heights(left, items), _heights(right, items))
         if gain < MIN_GAIN * line:
             continue
-        crossing = sorted(set(indices) - set(left) - set(right))
-        beside = _heights([*left, *right], items)
-        astride = 0.0
-        for i in crossing:
-            common = common_length([(items[i].box[1], items[i].box[3])], beside)
-            if common > ASTRIDE * items[i].height:
-                astride += common
-        found = _Gutter(left, right, crossing, gain, astride)
+        found = _Gutter(left, right, crossing, gain, _astride(left, right, crossing, items))
         if best is None or found.worth > best.worth + 0.01:
             best = found
     return best if best is not None and best.worth > 0 else None
+
+
+def _sides(
+    indices: Sequence[int], edge: float, items: Sequence[Item], line: float
+) -> tuple[list[int], list[int], list[int]]:
+    """Left, right and crossing things of a strip that begins at `edge`."""
+    left = [i for i in indices if items[i].box[2] <= edge + 0.05]
+    # What begins inside the strip (a page number below it) is taken to cross it.
+    right = [i for i in indices if items[i].box[0] >= edge + MIN_GUTTER * line]
+    return left, right, sorted(set(indices) - set(left) - set(right))
+
+
+def _astride(left: list[int], right: list[int], crossing: Sequence[int], items: Sequence[Item]) -> float:
+    """Height of crossing things that stand beside others."""
+    beside = _heights([*left, *right], items)
+    total = 0.0
+    for i in crossing:
+        common = common_length([(items[i].box[1], items[i].box[3])], beside)
+        if common > ASTRIDE * items[i].height:
+            total += common
+    return total
 
 
 def _heights(indices: list[int], items: Sequence[Item]) -> list[tuple[float, float]]:
     return merged((items[i].box[1], items[i].box[3]) for i in indices)
 
 
-def _cut(indices: list[int], items: Sequence[Item], line: float, whole: _Gutter) -> tuple[list[int], list[int]] | None:
-    """The two parts above and below the white strip across that leaves the least astride; none where it helps nothing."""
-    strips = _heights(indices, items)
+def _bands(indices: Sequence[int], items: Sequence[Item]) -> list[list[int]]:
+    """Things between white strips across, from the top; at most `MAX_CUTS` strips are used, the widest."""
+    strips = _heights(list(indices), items)
     gaps = sorted(((b[0] - a[1], (a[1] + b[0]) / 2) for a, b in pairwise(strips)), reverse=True)
-    best, parts = whole.astride, None
-    for _, y in gaps[:MAX_CUTS]:
-        above = [i for i in indices if items[i].middle < y]
-        below = [i for i in indices if items[i].middle >= y]
-        left = sum(g.astride for g in (_gutter(above, items, line), _gutter(below, items, line)) if g)
-        if left < best - 0.01:
-            best, parts = left, (above, below)
-    return parts
+    cuts = sorted(y for _, y in gaps[:MAX_CUTS])
+    bands: list[list[int]] = [[] for _ in range(len(cuts) + 1)]
+    for i in indices:
+        bands[bisect(cuts, items[i].middle)].append(i)
+    return bands
+
+
+def _parts(indices: list[int], items: Sequence[Item], line: float) -> list[list[int]]:
+    """Runs of bands of which each has the best gutter of its own, from the top; one part where no cut is worth it."""
+    bands = _bands(indices, items)
+    edges = sorted({round(items[i].box[2], 1) for i in indices})
+    sums = [[(0.0, 0.0)] * len(edges)]
+    for band in bands:
+        sums.append(
+            [(g + x, a + y) for (g, a), (x, y) in zip(sums[-1], _beside(band, edges, items, line), strict=True)]
+        )
+
+    def worth(start: int, end: int) -> float:
+        found = ((g1 - g0, a1 - a0) for (g0, a0), (g1, a1) in zip(sums[start], sums[end], strict=True))
+        return max([0.0, *(gain - 2 * astride for gain, astride in found if gain >= MIN_GAIN * line)])
+
+    best: list[tuple[float, int]] = [(0.0, 0)]
+    for end in range(1, len(bands) + 1):
+        choices = [
+            (best[start][0] + worth(start, end) - (_cost(bands, start, items, line) if start else 0.0), -start)
+            for start in range(end)
+        ]
+        value, start = max(choices)
+        best.append((value, -start))
+    starts, end = [], len(bands)
+    while end:
+        end = best[end][1]
+        starts.append(end)
+    cuts = [*reversed(starts), len(bands)]
+    return [[i for band in bands[a:b] for i in band] for a, b in pairwise(cuts)]
+
+
+def _cost(bands: Sequence[Sequence[int]], start: int, items: Sequence[Item], line: float) -> float:
+    """Of a cut above a band."""
+    above, below = bands[start - 1], bands[start]
+    white = min(items[i].box[1] for i in below) - max(items[i].box[3] for i in above)
+    cost = CUT * line - 0.1 * min(white, 3 * line)
+    if all(items[i].head for i in below):
+        cost -= 0.5 * line
+    if all(items[i].head for i in above):
+        cost += 0.5 * line
+    return cost
+
+
+def _beside(
+    band: Sequence[int], edges: Sequence[float], items: Sequence[Item], line: float
+) -> list[tuple[float, float]]:
+    """Gain and height astride of a band for a gutter at each edge."""
+    out = []
+    for edge in edges:
+        sides = _sides(band, edge, items, line)
+        out.append((common_length(_heights(sides[0], items), _heights(sides[1], items)), _astride(*sides, items)))
+    return out
+
+
+def _alone(gutter: _Gutter, indices: Sequence[int], items: Sequence[Item]) -> set[int]:
+    """Things of one side with white beside them and both sides below: headings, and what stands first on the page, span the columns."""
+    left = max((items[i].middle for i in gutter.left), default=0.0)
+    right = max((items[i].middle for i in gutter.right), default=0.0)
+    bands = _bands(indices, items)
+    return {
+        band[0]
+        for number, band in enumerate(bands)
+        if len(band) == 1
+        and band[0] not in gutter.crossing
+        and items[band[0]].box[3] < min(left, right)
+        and (items[band[0]].head or (number == 0 and items[band[0]].lines <= FEW_LINES))
+    }
 
 
 def _is_form(left: list[int], right: list[int], items: Sequence[Item], line: float) -> bool:

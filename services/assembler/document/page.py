@@ -14,9 +14,11 @@ import msgspec
 from msgspec.structs import replace
 
 from services.assembler.document import captions, flow, joins, lists, sections, upright
+from services.assembler.document.boxes import overlap
 from services.assembler.document.order import Item, reading_order
 from services.assembler.document.regions import apart, best_readings, blocks_of, skew
 from services.assembler.document.text import PAIR
+from services.assembler.document.titles import HEADINGS
 from shared.contracts.document import Block, Confidence, ContentLayer, Label, Page, Unit, Warning
 from shared.contracts.errors import ErrorInfo
 from shared.contracts.layout import ComposedPage, PageLayout, Reading, Region, RegionReading, TextLine
@@ -155,15 +157,21 @@ def _flowing(given: PageInput, layout: PageLayout, errors: list[ErrorInfo]) -> C
 
 
 def arranged(blocks: Sequence[Block]) -> list[Block]:
-    """Blocks of a page in reading order: headers, then the body by its columns, then footers and page numbers."""
+    """Blocks of a page in reading order: headers, the body by its columns, its footnotes, then footers and page numbers.
+
+    Notes in the margin follow what they stand beside: they are no column.
+    """
     feet = ("page_footer", "page_number")
     heads = [block for block in blocks if block.label == "page_header"]
     tails = [block for block in blocks if block.label in feet]
     stamps = [block for block in blocks if block.label == "seal"]
-    body = [block for block in blocks if block.label not in ("page_header", "seal", *feet)]
+    notes = [block for block in blocks if block.label == "footnote"]
+    asides = [block for block in blocks if block.label == "aside_text"]
+    body = [b for b in blocks if b.label not in ("page_header", "seal", "footnote", "aside_text", *feet)]
     columns = sum(len(block.text) for block in body if block.writing_mode == "vertical_rl")
     vertical = 2 * columns > sum(len(block.text) for block in body) > 0
-    return [*_in_order(heads), *_stamped(_in_order(body, vertical=vertical), stamps), *_in_order(tails)]
+    flow = _accompanied(_in_order(body, vertical=vertical), asides)
+    return [*_in_order(heads), *_stamped(flow, stamps), *_in_order(notes, vertical=vertical), *_in_order(tails)]
 
 
 def _in_order(blocks: Sequence[Block], *, vertical: bool = False) -> list[Block]:
@@ -173,6 +181,7 @@ def _in_order(blocks: Sequence[Block], *, vertical: bool = False) -> list[Block]
             box=_box(block),
             lines=max(1, len(block.lines)) if block.table is None else _MANY,
             pair=len(block.lines) <= 1 and PAIR.match(block.text) is not None,
+            head=block.label in HEADINGS,
         )
         for block in blocks
     ]
@@ -189,6 +198,19 @@ def _stamped(blocks: Sequence[Block], stamps: Sequence[Block]) -> list[Block]:
             for index, b in enumerate(_box(block) for block in blocks)
         ]
         after.setdefault(-min(gaps)[1] if gaps else -1, []).append(stamp)
+    return after.get(-1, []) + [b for index, block in enumerate(blocks) for b in (block, *after.get(index, []))]
+
+
+def _accompanied(blocks: Sequence[Block], asides: Sequence[Block]) -> list[Block]:
+    """Each side note after the block beside it: the nearest of those it shares the most height with."""
+    after: dict[int, list[Block]] = {}
+    for aside in sorted(asides, key=lambda block: (_box(block)[1], _box(block), block.id)):
+        x0, y0, x1, y1 = _box(aside)
+        beside = [
+            (-round(overlap(y0, y1, b[1], b[3]), 1), max(b[0] - x1, x0 - b[2], 0.0) + max(b[1] - y0, 0.0), index)
+            for index, b in enumerate(_box(block) for block in blocks)
+        ]
+        after.setdefault(min(beside)[2] if beside else -1, []).append(aside)
     return after.get(-1, []) + [b for index, block in enumerate(blocks) for b in (block, *after.get(index, []))]
 
 

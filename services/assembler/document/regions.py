@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from services.assembler.document import ruled, tables
 from services.assembler.document.boxes import clipped, shared_area, union
-from services.assembler.document.text import Piece, is_form, joined, paragraphs
+from services.assembler.document.paragraphs import is_form, paragraphs
+from services.assembler.document.text import Piece, joined
 from shared.contracts.document import Block, ContentLayer, Label, Line, Method, Provenance, Table, rounded
 from shared.contracts.layout import PageLayout, Reading, ReadLine, Region, RegionReading, TextLine
 

@@ -2,7 +2,8 @@
 
 Headings are what the layout says they are. Their level is, in this order: that of the bookmark with the same title; the
 depth of a decimal number (`1.2.3` is 3); the rank of a named division (chapter above section, 一、 above (一)); that of
-numbered headings in type of the same size; the rank of its size among the headings that have nothing else.
+numbered headings in type of the same size; the rank of its size among the headings that have nothing else, never more
+than one below the heading before.
 A title (label `title`) has level 0 and owns what follows it until the first heading.
 """
 
@@ -14,11 +15,11 @@ from statistics import median
 
 from msgspec.structs import replace
 
+from services.assembler.document import titles
 from services.assembler.document.fonts import usual_size
 from services.assembler.document.text import HEADING
 from shared.contracts.document import Block, OutlineEntry, Section
 
-HEADINGS = ("title", "section_header")
 MAX_LEVEL = 6
 SAME_SIZE = 0.08
 """Relative difference up to which two native headings are of one size; measured sizes differ more."""
@@ -38,6 +39,8 @@ _NAMED: tuple[tuple[re.Pattern[str], int], ...] = (
 """Divisions with a name or a Chinese number, by their usual rank; ranks are closed up in each document."""
 
 
+SET_APART, SHORT = 1.2, 60
+"""Times the size of plain text from which on a bold line, or a column of vertical text, of so many characters is a heading without a number."""
 PROMOTED = 1.08
 """Times the size of plain text from which on a numbered line that the layout took for text is a heading. The size of a read line
 is measured to a tenth only: there a number of several parts has to do."""
@@ -54,7 +57,13 @@ def promoted(blocks: Sequence[Block]) -> list[Block]:
 def _is_heading(block: Block, usual: float | None) -> bool:
     if block.label not in ("text", "caption") or block.content_layer != "body" or len(block.lines) != 1 or not usual:
         return False
-    last = block.text.rstrip()[-1]
+    last = block.text.rstrip()[-1:]
+    if not last or last in _SENTENCE_ENDS or last.isdigit():
+        return False
+    if block.method == "native" and block.font_size is not None and len(block.text) <= SHORT:
+        set_apart = block.bold or block.writing_mode == "vertical_rl"
+        if set_apart and block.font_size >= SET_APART * usual:
+            return True
     if not HEADING.match(block.text) or last in _SENTENCE_ENDS or last.isdigit():
         return False  # a sentence, or a line of a table of contents
     least = 1.0 if block.method != "native" and _PARTS.match(block.text) else PROMOTED
@@ -63,6 +72,7 @@ def _is_heading(block: Block, usual: float | None) -> bool:
 
 def levelled(blocks: Sequence[Block], outline: Sequence[OutlineEntry]) -> list[Block]:
     """Blocks in document order, headings with their level (0 for a title), others untouched."""
+    blocks = titles.decided(blocks, outline)
     heads = [block for block in blocks if block.label == "section_header" and block.content_layer == "body"]
     by_title: dict[str, list[OutlineEntry]] = {}
     for entry in outline:
@@ -73,9 +83,13 @@ def levelled(blocks: Sequence[Block], outline: Sequence[OutlineEntry]) -> list[B
         if level is not None:
             levels[block.id] = level
     levels = _closed_up(levels)
+    known = dict(levels)
+    before = 0
     for block in heads:
-        if block.id not in levels:
-            levels[block.id] = _from_size(block, heads, levels)
+        if block.id not in known:
+            # Type is a weak witness: it opens no level whose parent is missing.
+            levels[block.id] = min(_from_size(block, heads, known), before + 1)
+        before = levels[block.id]
     return [
         replace(block, level=0)
         if block.label == "title"
@@ -167,7 +181,7 @@ def tree(blocks: Sequence[Block]) -> tuple[list[Block], list[Section]]:
     for block in blocks:
         if block.content_layer != "body":
             continue
-        if block.label in HEADINGS and block.level is not None and block.text:
+        if block.label in titles.HEADINGS and block.level is not None and block.text:
             count += 1
             section = _Open(f"s{count}", block.text, block.level)
             while stack and (stack[-1].level >= block.level or not stack[-1].title):

@@ -1,17 +1,9 @@
-"""From lines to text: what belongs to one paragraph, and how lines are joined.
-
-A line break inside a region is a paragraph's end when the next line's first word would have fitted into the rest of the
-line (nobody breaks there without meaning it), when the next line is indented and the one after it is not, when the
-distance grows, when a list item begins, or a field of a form after another. Geometry and characters decide, no language model and no dictionary.
-"""
+"""Lines and what they are made of: joining, rows, list markers. Where paragraphs begin is said in `paragraphs`."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
-from itertools import pairwise
-from statistics import median
 
 import msgspec
 
@@ -19,18 +11,10 @@ from services.assembler.document.boxes import overlap, union
 
 COLUMN_GAP = 3.0
 """White between two pieces of one row, in line heights, from which on they are two things."""
-FITS_LATIN = 0.6
-FITS_CJK = 1.0
-"""Slack in line heights beyond the next word before a break counts as meant: ragged lines and stretched punctuation."""
-LARGER = 1.12
-LARGER_READ = 1.15
-"""Times the size of the next line from which on a line is no part of its paragraph, native and read."""
 HEADING = re.compile(
     r"\s*(?:\d{1,2}(?:[.．]\d{1,2})*[.．]?\s+\S|第[一二三四五六七八九十百0-9]+[章节条]|[一二三四五六七八九十]+、|[(（][一二三四五六七八九十]+[)）])"
 )
 """How a numbered heading begins."""
-INDENT = 1.2
-"""Indentation of a first line, in line heights."""
 
 
 PAIR = re.compile(r"\s*[^:：,，.。;；]{1,16}[:：](?!//)")
@@ -97,6 +81,8 @@ _BULLET = re.compile(rf"[{re.escape(_BULLETS)}](?=\s)|[•‣▪▫■□◆◇�
 _NUMBER = re.compile(
     r"(?P<open>[(（\[]?)(?P<number>\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})(?P<close>[)）\]]|[.．](?=\s)|、|[.．](?=[^\d\s]))"
 )
+_HAN_DIGITS = "一二三四五六七八九十"
+_HAN_NUMBER = re.compile(rf"(?P<open>[(（]?)(?P<number>[{_HAN_DIGITS}]{{1,3}})(?P<close>[)）、])")
 _CIRCLED = re.compile(r"[\u2460-\u2473]")
 
 
@@ -114,6 +100,8 @@ def marker(text: str) -> Marker | None:
         return Marker(found[0], "bullet", None)
     if found := _CIRCLED.match(text):
         return Marker(found[0], "circled", ord(found[0]) - 0x245F)
+    if (found := _HAN_NUMBER.match(text)) and bool(found["open"]) == (found["close"] in ")）"):
+        return Marker(found[0], f"{found['open']}一{found['close']}", _han_value(found["number"]))
     found = _NUMBER.match(text)
     if not found or (found["open"] and found["close"] not in ")）]"):
         return None
@@ -124,6 +112,15 @@ def marker(text: str) -> Marker | None:
         case = "a" if number.islower() else "A"
         return Marker(found[0], f"{found['open']}{case}{found['close']}", ord(number.lower()) - 96)
     return None
+
+
+def _han_value(number: str) -> int:
+    """1..99 of a Chinese number."""
+    tens, mark, ones = number.rpartition("十")
+    units = _HAN_DIGITS.index(ones) + 1 if ones else 0
+    if not mark:
+        return units
+    return 10 * (_HAN_DIGITS.index(tens[-1]) + 1 if tens else 1) + units
 
 
 def rows(pieces: Sequence[Piece]) -> list[list[Piece]]:
@@ -147,12 +144,13 @@ def rows(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 
 def in_one(row: Sequence[Piece], nearer: float = COLUMN_GAP) -> list[Piece]:
-    """Pieces of one row nearer than `nearer` line heights become one; those farther apart stay."""
+    """Pieces of one row (of one column, in vertical text) nearer than `nearer` line heights become one; those farther apart stay."""
     out: list[Piece] = []
     for piece in row:
-        if out and not piece.vertical:
+        if out and out[-1].vertical == piece.vertical:
             last = out[-1]
-            gap, height = piece.box[0] - last.box[2], max(last.height, piece.height)
+            gap = piece.box[1] - last.box[3] if piece.vertical else piece.box[0] - last.box[2]
+            height = max(last.height, piece.height)
             if gap < nearer * height:
                 beside = gap < 0.2 * height or (
                     gap < 0.8 * height and is_cjk(last.text[-1:] or " ") and is_cjk(piece.text[:1] or " ")
@@ -168,97 +166,3 @@ def in_one(row: Sequence[Piece], nearer: float = COLUMN_GAP) -> list[Piece]:
                 continue
         out.append(piece)
     return out
-
-
-def paragraphs(pieces: Sequence[Piece], *, whole: bool = False) -> list[list[Piece]]:
-    """The paragraphs of a region, each a list of its lines in order. `whole`: headings and captions are never cut."""
-    grouped = [in_one(row) for row in rows([piece for piece in pieces if piece.text.strip()])]
-    if whole:
-        lines = [piece for row in grouped for piece in row]
-        return [lines] if lines else []
-    out: list[list[Piece]] = []
-    block: list[Piece] = []
-    for row in grouped:
-        if len(row) == 1:
-            block.append(row[0])
-            continue
-        out += _split(block)
-        block = []
-        out += [[piece] for piece in row]
-    return out + _split(block)
-
-
-def _split(lines: list[Piece]) -> list[list[Piece]]:
-    if not lines or lines[0].vertical:
-        return [lines] if lines else []
-    left = min(line.box[0] for line in lines)
-    right = max(line.box[2] for line in lines)
-    gaps = [b.box[1] - a.box[3] for a, b in pairwise(lines)]
-    usual = min(median(gaps), min(line.height for line in lines)) if gaps else 0.0
-    out = [[lines[0]]]
-    last_marker = marker(lines[0].text)
-    for index, line in enumerate(lines[1:], 1):
-        before = lines[index - 1]
-        height = min(before.height, line.height)
-        mark = marker(line.text)
-        item = mark is not None and _begins_item(mark, last_marker)
-        spaced = gaps[index - 1] > usual + 0.7 * height
-        in_item = marker(out[-1][0].text) is not None
-        after = lines[index + 1].box[0] - left if index + 1 < len(lines) else 0.0
-        indented = (
-            not in_item
-            and line.box[0] - left >= INDENT * height
-            and before.box[0] - left < 0.5 * INDENT * height
-            and after < 0.5 * INDENT * height
-        )
-        fields = PAIR.match(line.text) is not None and PAIR.match(out[-1][0].text) is not None
-        if item or spaced or indented or fields or _resized(before, line) or _meant(before, line, right):
-            out.append([line])
-        else:
-            out[-1].append(line)
-        last_marker = mark if item else last_marker
-    return out
-
-
-def _resized(line: Piece, following: Piece) -> bool:
-    """Whether a heading stands above or below its neighbour: other type, or (measured sizes are rough) numbered and larger."""
-    if not line.font_size or not following.font_size:
-        return False
-    larger, smaller = sorted((line, following), key=lambda piece: piece.font_size or 0.0, reverse=True)
-    ratio = (larger.font_size or 0.0) / (smaller.font_size or 1.0)
-    if line.confidence is not None:
-        return ratio > LARGER_READ and HEADING.match(larger.text) is not None
-    changed = line.bold != following.bold and HEADING.match((line if line.bold else following).text) is not None
-    return ratio > LARGER or changed
-
-
-def is_form(pieces: Sequence[Piece]) -> bool:
-    """Whether lines are fields of a form, of which a layout model now and then makes one heading."""
-    return sum(PAIR.match(piece.text) is not None for piece in pieces) >= 2
-
-
-def _begins_item(mark: Marker, last: Marker | None) -> bool:
-    if mark.number is None:
-        return True
-    if last is not None and last.style == mark.style and last.number is not None:
-        return mark.number == last.number + 1
-    return mark.number == 1
-
-
-def _meant(line: Piece, following: Piece, right: float) -> bool:
-    """Whether the break after `line` is no wrap: the next word would have fitted before `right`."""
-    room = right - line.box[2]
-    height = min(line.height, following.height)
-    if room <= 0:
-        return False
-    text = following.text.strip()
-    advance = (following.box[2] - following.box[0]) / max(1.0, _columns(text))
-    if is_cjk(text[0]) or is_cjk(line.text.strip()[-1]):
-        return room > 2 * 2 * advance + FITS_CJK * height
-    word = text.split(maxsplit=1)[0]
-    return room > (_columns(word) + 1) * advance + FITS_LATIN * height
-
-
-def _columns(text: str) -> float:
-    """Width of a text in half-width columns, as terminals count."""
-    return sum(2.0 if unicodedata.east_asian_width(c) in "WF" else 1.0 for c in text)

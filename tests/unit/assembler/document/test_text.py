@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from services.assembler.document.text import Piece, join, joined, marker, paragraphs
+from services.assembler.document.paragraphs import paragraphs
+from services.assembler.document.text import Piece, join, joined, marker
 
 pytestmark = pytest.mark.unit
 
