@@ -45,6 +45,7 @@ def hocr(document: ParsedDocument) -> bytes:
         ("ocr-system", f"docfleet {document.lineage.pipeline_version}"),
         ("ocr-capabilities", " ".join(sorted(classes))),
         ("ocr-number-of-pages", str(len(pages))),
+        ("ocr-langs", " ".join(sorted({name for page in pages for name in page.page.languages})) or "unknown"),
     ):
         SubElement(head, "meta", {"name": key, "content": xml_text(content)})
     SubElement(head, "meta", {"http-equiv": "Content-Type", "content": "text/html; charset=utf-8"})

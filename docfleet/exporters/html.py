@@ -100,7 +100,7 @@ def _page(page: Page, blocks: Sequence[Block], own: Sequence[Block], picture: by
     out = [f'<section class="page" id="page-{number}"><h2>{_text(" · ".join(facts))}</h2><div class="sides">']
     if page.unit is not None and page.width > 0 and page.height > 0:
         out.append(_sheet(page, blocks, picture))
-    out.append('<div class="text">')
+    out.append('<div class="words">')
     out += _body([block for block in own if block.content_layer == "body"])
     for layer, name in _LAYERS.items():
         inside = [block for block in own if block.content_layer == layer]
@@ -128,7 +128,7 @@ def _sheet(page: Page, blocks: Sequence[Block], picture: bytes | None) -> str:
                 continue
             x0, y0, x1, y1 = place.bbox
             parts.append(
-                f'<rect class="box {block.content_layer} {block.label}" data-block="{_text(block.id)}" x="{x0:g}" y="{y0:g}" '
+                f'<rect class="box in-{block.content_layer} is-{block.label}" data-block="{_text(block.id)}" x="{x0:g}" y="{y0:g}" '
                 f'width="{max(0.0, x1 - x0):g}" height="{max(0.0, y1 - y0):g}"><title>{_text(_told(block))}</title></rect>'
             )
     parts.append("</svg>")
@@ -163,7 +163,7 @@ def _body(blocks: Sequence[Block]) -> list[str]:
 
 
 def _block(block: Block) -> str:
-    common = f'id="{_text(block.id)}" class="block {block.label}" data-block="{_text(block.id)}" tabindex="0" title="{_text(_told(block))}"'
+    common = f'id="{_text(block.id)}" class="block is-{block.label}" data-block="{_text(block.id)}" tabindex="0" title="{_text(_told(block))}"'
     if block.table is not None:
         cells = sorted(block.table.cells, key=lambda cell: (cell.row, cell.col))
         return f"<div {common}>{_plain(html_of(cells))}</div>"
