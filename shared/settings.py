@@ -7,6 +7,7 @@ that `DOCFLEET_CONFIG` names, then from the defaults, in that order. Secrets may
 from __future__ import annotations
 
 import os
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, Self, cast
@@ -213,6 +214,20 @@ class IngestRule(_Group):
         None, description="Takes the place of the submission's own: `bulk` sends a tenant or prefix to the second lane."
     )
     tenant: str | None = Field(None, max_length=128, description="Whose objects these are.")
+
+    def fits(self, bucket: str, key: str, size: int | None, tenant: str | None) -> bool:
+        """Whether the conditions hold for an object of `size` bytes (none where that is not known) that `tenant` submits (or nobody)."""
+        if self.bucket is not None and not fnmatchcase(bucket, self.bucket):
+            return False
+        if not key.startswith(self.prefix):
+            return False
+        if self.suffixes and not key.lower().endswith(tuple(suffix.lower() for suffix in self.suffixes)):
+            return False
+        if self.tenants and tenant not in self.tenants:
+            return False
+        if self.min_bytes is not None and (size is None or size < self.min_bytes):
+            return False
+        return self.max_bytes is None or (size is not None and size <= self.max_bytes)
 
     @model_validator(mode="after")
     def _can_hold(self) -> Self:
@@ -428,6 +443,11 @@ class Join(_Group):
     )
     driver: Literal["faust", "embedded"] = Field(
         "faust", description="`embedded` is the small driver of the in-process broker."
+    )
+    stall_s: float = Field(
+        300.0,
+        gt=0,
+        description="Seconds without news of a document after which it is proven whether a task of it was lost. A queue never counts.",
     )
     store: Literal["memory", "rocksdb"] = Field(
         "memory", description="Where open state lives; either is gone at start and recovered."

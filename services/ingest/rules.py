@@ -7,7 +7,6 @@ says what it wants, and a rule only decides whose it is and which lane it takes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 import msgspec
 
@@ -23,7 +22,9 @@ def applied(rules: Sequence[IngestRule], submission: DocumentSubmitted, *, event
     `event` says that it came as a bucket notification. Raises `DocfleetError(source_missing)` when the objects belong to another
     tenant than the submission names.
     """
-    rule = next((rule for rule in rules if _fits(rule, submission)), None)
+    source = submission.source
+    fitting = (rule for rule in rules if rule.fits(source.bucket, source.key, source.size, submission.tenant))
+    rule = next(fitting, None)
     if rule is None:
         return submission
     if event and not rule.accept:
@@ -38,18 +39,3 @@ def applied(rules: Sequence[IngestRule], submission: DocumentSubmitted, *, event
         priority=rule.priority or submission.priority,
         tenant=rule.tenant if rule.tenant is not None else submission.tenant,
     )
-
-
-def _fits(rule: IngestRule, submission: DocumentSubmitted) -> bool:
-    source = submission.source
-    if rule.bucket is not None and not fnmatchcase(source.bucket, rule.bucket):
-        return False
-    if not source.key.startswith(rule.prefix):
-        return False
-    if rule.suffixes and not source.key.lower().endswith(tuple(suffix.lower() for suffix in rule.suffixes)):
-        return False
-    if rule.tenants and submission.tenant not in rule.tenants:
-        return False
-    if rule.min_bytes is not None and (source.size is None or source.size < rule.min_bytes):
-        return False
-    return rule.max_bytes is None or (source.size is not None and source.size <= rule.max_bytes)

@@ -21,7 +21,6 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait
 
 from services.ingest import intake, rules, twins
 from services.ingest.cache import cached_answer
-from services.ingest.fingerprint import pipeline_fingerprint
 from shared.contracts import ids
 from shared.contracts.codec import decode, encode
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
@@ -36,6 +35,7 @@ from shared.contracts.records import (
 )
 from shared.documents.opener import Documents
 from shared.documents.passwords import password_of
+from shared.models.fingerprint import pipeline_fingerprint
 from shared.objects import keys
 from shared.objects.open import open_store
 from shared.settings import Settings

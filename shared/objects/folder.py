@@ -13,14 +13,15 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
 from shared.objects.paths import check
-from shared.objects.store import ObjectStat
+from shared.objects.store import LISTED, ObjectStat
 
 T = TypeVar("T")
 _THREADS = 8
@@ -114,6 +115,13 @@ class FolderStore:
     async def list(self, bucket: str, prefix: str = "") -> list[ObjectStat]:
         check(bucket, "-")
         return await self._on_thread(lambda: sorted(self._below(bucket, prefix), key=lambda stat: stat.key))
+
+    async def walk(self, bucket: str, prefix: str = "") -> AsyncIterator[ObjectStat]:
+        check(bucket, "-")
+        found = self._below(bucket, prefix)
+        while page := await self._on_thread(lambda: list(islice(found, LISTED))):
+            for stat in page:
+                yield stat
 
     async def ensure_bucket(self, bucket: str) -> None:
         check(bucket, "-")

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-
 _OWN = ("work/", "parsed/", "done/", "cache/")
 
 

@@ -13,9 +13,10 @@ import os
 import ssl
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,7 +28,7 @@ from minio.error import MinioException, S3Error
 
 from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
 from shared.objects.paths import check
-from shared.objects.store import ObjectStat
+from shared.objects.store import LISTED, ObjectStat
 from shared.settings import Objects
 
 T = TypeVar("T")
@@ -148,6 +149,23 @@ class S3Store:
             return sorted((_stat_of(one) for one in found if not one.is_dir), key=lambda stat: stat.key)
 
         return await self._on_thread(listed)
+
+    async def walk(self, bucket: str, prefix: str = "") -> AsyncIterator[ObjectStat]:
+        check(bucket, "-")
+        found = self._minio.list_objects(bucket_name=bucket, prefix=prefix, recursive=True)
+
+        def page() -> list[ObjectStat]:
+            return [_stat_of(one) for one in islice(found, LISTED) if not one.is_dir]
+
+        while True:
+            # Folders are dropped below, so only the iterator itself says that it has ended.
+            first = await self._on_thread(lambda: next(found, None))
+            if first is None:
+                return
+            if not first.is_dir:
+                yield _stat_of(first)
+            for stat in await self._on_thread(page):
+                yield stat
 
     async def ensure_bucket(self, bucket: str) -> None:
         check(bucket, "-")

@@ -7,10 +7,14 @@ was pinned by etag, `Unavailable("objects", …)` when the store itself does not
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
+
+LISTED = 1_000
+"""Objects that a listing hands over at once: S3's own page."""
 
 
 class ObjectStat(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +70,10 @@ class ObjectStore(Protocol):
 
     async def list(self, bucket: str, prefix: str = "") -> list[ObjectStat]:
         """Objects below a prefix, by key."""
+        ...
+
+    def walk(self, bucket: str, prefix: str = "") -> AsyncIterator[ObjectStat]:
+        """The same one by one, in any order and without holding them all: for a bucket of millions. Raises like `list`."""
         ...
 
     async def ensure_bucket(self, bucket: str) -> None:

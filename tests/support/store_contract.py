@@ -30,6 +30,11 @@ async def keeps_what_is_put(store: ObjectStore, bucket: str, folder: Path) -> No
     assert [one.key for one in await store.list(bucket, "in/")] == ["in/a b/中文+1%.pdf", "in/large"]
     assert [one.key for one in await store.list(bucket, "in/l")] == ["in/large"]
     assert await store.list(bucket, "elsewhere/") == []
+    assert sorted([one.key async for one in store.walk(bucket, "in/")]) == ["in/a b/中文+1%.pdf", "in/large"]
+    assert [(one.key, one.size, one.etag) async for one in store.walk(bucket, "in/l")] == [
+        ("in/large", got.size, got.etag)
+    ]
+    assert [one async for one in store.walk(bucket, "elsewhere/")] == []
     assert await store.exists(bucket, "in/large")
     await store.remove(bucket, "in/large")
     await store.remove(bucket, "in/large")
