@@ -235,6 +235,8 @@ class ComposePage(Event, frozen=True, kw_only=True, tag=True):
     """Ids of the tasks that were answered."""
     failed: list[str] = []
     """Ids of the tasks that failed; their errors are stored."""
+    lost: list[str] = []
+    """Ids of the tasks that were proven lost twice; each is an error `timeout` of the page."""
     lane: Lane = "first"
     attempt: int = 1
 
@@ -248,6 +250,8 @@ class ComposeDocument(Event, frozen=True, kw_only=True, tag=True):
     """Selected pages as an expression (`1-3,7`)."""
     unfinished: str = ""
     """Pages that had no time left (deadline), as an expression; they are listed as `timeout`."""
+    lost: str = ""
+    """Pages whose composing was proven lost twice, as an expression; listed as `timeout` where there is no page."""
     lane: Lane = "first"
     attempt: int = 1
 
@@ -377,27 +381,18 @@ class DeadlinePassed(Event, frozen=True, kw_only=True, tag=True):
     """A timer saw the deadline pass."""
 
 
-class TopicEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """An end offset of a partition."""
-
-    topic: str
-    partition: int
-    offset: int
-
-
 class StallSuspected(Event, frozen=True, kw_only=True, tag=True):
-    """A timer noted the ends of the topics that could still bring this task's answer."""
-
-    task_id: str
-    attempt: int
-    ends: list[TopicEnd]
+    """A timer heard nothing of a document for a while. Whoever handles it has read everything that was sent before it, and begins to
+    watch the tasks that are awaited even so."""
 
 
 class StallProven(Event, frozen=True, kw_only=True, tag=True):
-    """Everything that could have brought the answer was read, and it was not there."""
+    """Everything that could have brought this task's answer was done, and it was not there."""
 
     task_id: str
     attempt: int
+    pages: list[PageNo] = []
+    """Pages that wait for the task; none means the document itself."""
 
 
 class DocumentClosed(Event, frozen=True, kw_only=True, tag=True):
@@ -405,7 +400,8 @@ class DocumentClosed(Event, frozen=True, kw_only=True, tag=True):
 
 
 class DocumentForgotten(Event, frozen=True, kw_only=True, tag=True):
-    """Purge or erase: end what is open, then publish a tombstone."""
+    """Purge or erase: end what is open up to this generation as `cancelled`, then publish a tombstone on `docs.parsed`, whose header
+    `generation` is kept as a mark: nothing of this generation or a lower one begins again."""
 
 
 class StateExpired(Event, frozen=True, kw_only=True, tag=True):

@@ -100,6 +100,11 @@ REC_DIRECT = Counter(
     "Regions read as one line without detection: `read`, or `fallback` when that was not sure and detection was asked after all.",
     ["outcome"],
 )
+REC_DRAFTS = Counter(
+    "docfleet_rec_drafts_total",
+    "Crops read by the small network, by how much of them the large one read again: `none`, `part` (the doubtful places) or `whole`.",
+    ["look"],
+)
 REC_ENGINE_SECONDS = Counter(
     "docfleet_rec_engine_seconds_total", "Time in which a stream of the engine had a batch, all streams together."
 )
@@ -154,5 +159,10 @@ JOIN_FOREIGN = Counter(
     "docfleet_join_foreign_records_total",
     "Records that could not be read and were skipped and dead-lettered.",
     ["topic"],
+)
+JOIN_LOST = Counter(
+    "docfleet_join_lost_tasks_total",
+    "Tasks proven lost; `outcome` is `reissued` (the first time) or `timeout` (the second).",
+    ["outcome"],
 )
 JOIN_ENDED = Counter("docfleet_join_ended_documents_total", "Terminal records published.", ["status"])

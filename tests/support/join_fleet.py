@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
@@ -66,8 +67,13 @@ def answers(work: Any) -> list[Any]:
 class JoinFleet:
     """Context manager. `seen` counts what was asked for, by type; `produce` sends an event of ours."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(
+        self, bootstrap: str, loses: Callable[[Any], bool] = lambda work: False, commits: bool = False
+    ) -> None:
+        """Work of which `loses` holds is taken and never answered. `commits`: the stages' groups commit what was answered."""
         self._bootstrap = bootstrap
+        self._loses = loses
+        self._commits = commits
         self._producer: Any = Producer(
             {
                 "bootstrap.servers": bootstrap,
@@ -81,6 +87,7 @@ class JoinFleet:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.seen: dict[str, list[Any]] = defaultdict(list)
         self.broken: BaseException | None = None
+        self._members: dict[str, Any] = {}
 
     def __enter__(self) -> JoinFleet:
         self._thread.start()
@@ -117,21 +124,39 @@ class JoinFleet:
         try:
             consumer = reader(self._bootstrap, WORK)
             while not self._ending:
-                for message in consumer.consume(500, 0.05):
-                    if message.error() is None and message.value() is not None:
+                taken = [message for message in consumer.consume(500, 0.05) if message.error() is None]
+                for message in taken:
+                    if message.value() is not None:
                         self._answer(message)
+                if self._commits and taken:
+                    self._commit(taken)
         except BaseException as error:
             self.broken = error
         finally:
-            if consumer is not None:
-                consumer.close()
+            for open_consumer in filter(None, [consumer, *self._members.values()]):
+                open_consumer.close()
 
     def _answer(self, message: Any) -> None:
         compose = message.topic().startswith("docs.compose")
         work: Any = r.decode_compose(message.value()) if compose else decode(message.value(), r.PageTask)
         self.seen[type(work).__name__].append(work)
-        for event in answers(work):
+        for event in [] if self._loses(work) else answers(work):
             self.produce(event)
+
+    def _commit(self, taken: list[Any]) -> None:
+        """Commit as a stage does: what was taken, once its answers are acknowledged."""
+        self.flush()
+        ends = {(message.topic(), message.partition()): message.offset() + 1 for message in taken}
+        groups = {"docs.pages": "layout-worker", "docs.compose": "assembler-compose"}
+        for topic, group in groups.items():
+            places = [TopicPartition(*place, end) for place, end in ends.items() if place[0].startswith(topic)]
+            if not places:
+                continue
+            if group not in self._members:
+                self._members[group] = Consumer(
+                    {"bootstrap.servers": self._bootstrap, "group.id": group, "log_level": 2}
+                )
+            self._members[group].commit(offsets=places, asynchronous=False)
 
 
 def reader(bootstrap: str, topics: tuple[str, ...]) -> Any:

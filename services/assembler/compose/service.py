@@ -18,7 +18,8 @@ from services.assembler.document.document import DocumentInput, expressed
 from shared.children.block import Block
 from shared.children.child import Child
 from shared.contracts.codec import decode, encode, sha256
-from shared.contracts.errors import DocfleetError, ErrorCode, Phase
+from shared.contracts.errors import DocfleetError, ErrorCode, ErrorInfo, Phase
+from shared.contracts.ids import task_id as page_task_id
 from shared.contracts.layout import CacheEntry, DoneMark, Inspection
 from shared.contracts.records import (
     CloseDocument,
@@ -148,6 +149,7 @@ class Compose:
             raise DocfleetError(ErrorCode.internal, f"the document has {len(inspection.pages)} pages")
         geometry = inspection.pages[task.page_no - 1]
         block, errors = await self._inputs.page(task)
+        errors += [_lost(task_id, task.page_no) for task_id in sorted(task.lost)]
         request = PageRequest(
             document_id=task.document_id,
             generation=task.generation,
@@ -213,6 +215,9 @@ class Compose:
         total = len(inspection.pages)
         wanted = sorted(expressed(task.selected, total) - expressed(task.unfinished, total))
         blocks, failures = await self._inputs.pages(*name, wanted)
+        for number in expressed(task.lost, total):
+            if failures.get(str(number)) == []:
+                failures[str(number)] = [_lost(page_task_id("compose", task.generation, [number]), number)]
         try:
             given = DocumentInput(
                 inspection=inspection,
@@ -297,6 +302,17 @@ class Compose:
             if error.code is ErrorCode.source_missing:
                 return None
             raise
+
+
+def _lost(task_id: str, page_no: int) -> ErrorInfo:
+    """The error of a task that was proven lost twice."""
+    phase = Phase(task_id.partition("-")[0]) if not task_id.startswith("compose") else Phase.assemble
+    error = DocfleetError(
+        ErrorCode.timeout,
+        f"the task {task_id} was lost twice: whoever could have answered it is done, and has not; submit the document again",
+        attempts=2,
+    )
+    return error.info(phase, page_no)
 
 
 def _reference(bucket: str, key: str, data: bytes) -> ObjectRef:

@@ -6,22 +6,26 @@ record: foreign bytes and bugs become dead letters, and the records behind them 
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections import deque
+from collections.abc import Mapping
 from typing import Protocol
 
 import msgspec
 import structlog
 
 from services.assembler.join.events import read_event
-from services.assembler.join.memory import Memory, Page, Write
+from services.assembler.join.lost import awaited
+from services.assembler.join.memory import Document, Mark, Memory, Page, Write
 from services.assembler.join.outbox import Outbox
+from services.assembler.join.proofs import Offsets, Proofs
 from services.assembler.join.state import join
 from services.assembler.join.timers import Timers
 from services.assembler.join.turn import Outcome
 from shared.contracts.codec import encode
 from shared.contracts.errors import DocfleetError, ErrorCode
-from shared.contracts.records import CancelDocument, DocumentParsed, Result
+from shared.contracts.records import CancelDocument, DocumentParsed, Result, StallProven
 from shared.streams import headers
 from shared.telemetry import metrics
 from shared.telemetry.tracing import HEADER, TraceParent, continued, new
@@ -52,12 +56,17 @@ class Tables(Memory, Protocol):
         """Append to `docs.parsed` and mark the document; call `Driver.acknowledged` when the broker has it."""
         ...
 
+    def forget(self, document_id: str, generation: int, head: headers.Headers) -> None:
+        """Append a tombstone to `docs.parsed` and mark the document; call `Driver.acknowledged` when the broker has it."""
+        ...
+
 
 class Driver:
     """One per process. `acknowledged` may be called on any thread, everything else on one."""
 
-    def __init__(self, tables: Tables, outbox: Outbox, window: int) -> None:
+    def __init__(self, tables: Tables, outbox: Outbox, window: int, stall_s: float) -> None:
         self.timers = Timers()
+        self.proofs = Proofs(stall_s)
         self.handled = 0
         self._tables = tables
         self._outbox = outbox
@@ -86,7 +95,26 @@ class Driver:
             metrics.JOIN_IGNORED.labels(reason=outcome.ignored).inc()
         if outcome.refused is not None:
             self.bury(record, outcome.refused)
+        if isinstance(event, StallProven) and outcome.ignored is None:
+            metrics.JOIN_LOST.labels(outcome="reissued" if event.attempt == 1 else "timeout").inc()
         self._carry_out(event, outcome, _trace(record, outcome.trace_id))
+        self._listen(event, outcome)
+
+    def _listen(self, event: Result | CancelDocument, outcome: Outcome) -> None:
+        """For the proof that a task is lost: what is open was heard of, and what is suspected is watched."""
+        name = event.document_id
+        document, mark = self._tables.document(name), self._tables.mark(name)
+        opened = document.opened if document is not None else None
+        if opened is None or (mark is not None and mark.generation >= opened.generation):
+            self.proofs.forget(name)
+            return
+        self.proofs.heard(name, opened.generation, time.monotonic())
+        if outcome.suspected:
+            tasks = awaited(self._tables, name, opened)
+            log.info(
+                "suspected", document_id=name, generation=opened.generation, tasks=[task.task_id for task in tasks]
+            )
+            self.proofs.watch(name, opened.generation, tasks, self._outbox.position())
 
     def _carry_out(self, event: Result | CancelDocument, outcome: Outcome, trace: TraceParent) -> None:
         for write in outcome.writes:
@@ -99,12 +127,21 @@ class Driver:
             log.info("ended", document_id=parsed.document_id, generation=parsed.generation, status=parsed.status)
             metrics.JOIN_ENDED.labels(status=parsed.status).inc()
             self._tables.end(parsed, encode(parsed), headers.make(parsed, source="join", trace=trace))
+        if outcome.forgotten is not None:
+            head = headers.make(event, source="join", trace=trace)
+            self._tables.forget(event.document_id, outcome.forgotten, head)
         for emit in outcome.emits:
             self._outbox.emit(emit, trace)
-        if outcome.writes or outcome.parsed:
+        if outcome.writes or outcome.parsed or outcome.forgotten is not None:
             name = event.document_id
             self.timers.note(name, self._tables.document(name), self._tables.mark(name))
             metrics.JOIN_OPEN.set(len(self.timers))
+
+    def recovered(self, document_id: str, document: Document, mark: Mark | None) -> None:
+        """A document that was open when its partition came."""
+        opened = document.opened
+        if opened is not None and (mark is None or mark.generation < opened.generation):
+            self.proofs.heard(document_id, opened.generation, time.monotonic())
 
     def acknowledged(self, document_id: str, generation: int) -> None:
         """The broker has this terminal record."""
@@ -114,7 +151,17 @@ class Driver:
         """Let the timers send. `now` in seconds since the epoch."""
         while self._acknowledged:
             self.timers.acknowledged(*self._acknowledged.popleft())
-        for emit in self.timers.due(now):
+        for emit in (*self.timers.due(now), *self.proofs.due(time.monotonic())):
+            self._outbox.emit(emit, new())
+
+    def ask(self) -> set[str]:
+        """Topics of the stages whose offsets are needed now, to prove what is suspected; for `take`."""
+        return self.proofs.ask(self._outbox.acknowledged()) if len(self.proofs) else set()
+
+    def take(self, found: Mapping[str, Offsets]) -> None:
+        """The offsets that `ask` wanted, looked up since."""
+        for emit in self.proofs.take(found):
+            log.info("lost", document_id=emit.record.document_id, task=emit.record.task_id, attempt=emit.record.attempt)  # type: ignore[attr-defined]
             self._outbox.emit(emit, new())
 
     def bury(self, record: Record, error: DocfleetError, stack: str = "") -> None:

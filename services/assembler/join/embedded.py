@@ -19,8 +19,10 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from services.assembler.join.driver import Driver, Record
 from services.assembler.join.events import PARSED, SOURCES
-from services.assembler.join.memory import Document, Mark, Page, Write, mark_of, open_key
+from services.assembler.join.memory import Document, Mark, Page, Write, mark_of, open_key, tombstone_mark
 from services.assembler.join.outbox import Outbox
+from services.assembler.join.proofs import LOOK_S
+from services.assembler.join.stages import Stages
 from shared.contracts.codec import decode
 from shared.contracts.errors import DocfleetError
 from shared.contracts.records import DocumentParsed
@@ -76,6 +78,15 @@ class EmbeddedTables:
 
         self._outbox.append(PARSED, parsed.document_id.encode(), value, head, acknowledged=acknowledged)
 
+    def forget(self, document_id: str, generation: int, head: Headers) -> None:
+        self.marks[document_id] = Mark(generation, "cancelled")
+
+        def acknowledged(_: int) -> None:
+            if self.driver is not None:
+                self.driver.acknowledged(document_id, generation)
+
+        self._outbox.append(PARSED, document_id.encode(), None, head, acknowledged=acknowledged)
+
 
 class EmbeddedJoin:
     """The loop. Not thread safe; `stop` may be called from a signal handler."""
@@ -87,8 +98,10 @@ class EmbeddedJoin:
         self._reader = reader_config(settings, "join") | {"fetch.wait.max.ms": 20}
         self._outbox = Outbox(settings)
         self._tables = EmbeddedTables(self._outbox)
-        self._driver = Driver(self._tables, self._outbox, settings.join.window)
+        self._driver = Driver(self._tables, self._outbox, settings.join.window, settings.join.stall_s)
         self._tables.driver = self._driver
+        self._stages = Stages(settings)
+        self._looked = time.monotonic()
 
     def stop(self, *_: Any) -> None:
         """End after the events under way."""
@@ -106,6 +119,7 @@ class EmbeddedJoin:
             self._outbox.producer.flush(5)
         finally:
             consumer.close()
+            self._stages.close()
 
     def _turn(self, consumer: Any) -> None:
         self._health.beat("join")
@@ -118,6 +132,10 @@ class EmbeddedJoin:
             elif error.code() != KafkaError._PARTITION_EOF:
                 log.warning("the broker says", why=error.str())
         self._driver.tick(time.time())
+        if time.monotonic() - self._looked > LOOK_S:
+            self._looked = time.monotonic()
+            if topics := self._driver.ask():
+                self._driver.take(self._stages.look(topics))
         self._outbox.poll(0)
         if self._outbox.failure is not None:
             raise Undelivered(f"the broker did not take a record: {self._outbox.failure}")
@@ -135,7 +153,10 @@ class EmbeddedJoin:
             error = message.error()
             if error is not None and error.code() == KafkaError._PARTITION_EOF:
                 unread.discard(message.partition())
-            elif error is None and message.value() is not None:
+            elif error is None and message.value() is None:
+                if (mark := tombstone_mark(message.headers())) is not None:
+                    self._tables.marks[message.key().decode()] = mark
+            elif error is None:
                 try:
                     parsed = decode(message.value(), DocumentParsed)
                 except DocfleetError as refusal:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from services.assembler.join.memory import Superseded
+from services.assembler.join.memory import Opened, Superseded
+from services.assembler.join.turn import Turn
 from shared.contracts.codec import encode
 from shared.contracts.errors import DocfleetError, ErrorCode, ErrorInfo, Phase
 from shared.contracts.records import (
@@ -20,6 +21,22 @@ from shared.contracts.records import (
     Status,
     Timings,
 )
+
+
+def supersedes(opened: Opened) -> int | None:
+    """The generation that an open one ended."""
+    return next((old.generation for old in reversed(opened.superseded) if not old.ended), None)
+
+
+def show_superseded(turn: Turn, below: int) -> None:
+    """Publish the `cancelled` of superseded generations lower than this one, unless `parsed` shows them: the append may be lost.
+
+    It was made while the superseding generation was opened, so it is lost only if that event comes again. Asking there, and before
+    the open generation ends, is enough, and keeps terminal records in the order of generations.
+    """
+    for old in turn.opened.superseded if turn.opened else []:
+        if old.generation < below:
+            turn.end(superseded(turn.document_id, old, turn.at))
 
 
 def source_info(source: SourceRef) -> SourceInfo:

@@ -43,12 +43,15 @@ from services.assembler.join.faust_tables import (
     evict,
     read_mark,
     read_open,
+    read_tombstone,
     record_of,
 )
 from services.assembler.join.memory import Document, Page
 from services.assembler.join.offsets import CannotStart, checked_partitions, committed, offsets_since
 from services.assembler.join.outbox import Outbox
 from services.assembler.join.positions import Positions
+from services.assembler.join.proofs import LOOK_S
+from services.assembler.join.stages import Stages
 from services.assembler.join.watchdog import Watchdog
 from shared.contracts.errors import DocfleetError
 from shared.settings import Settings
@@ -86,13 +89,15 @@ class FaustJoin:
         self._parsed, parsed = self._table("parsed", PARSED)
         self._opened, opened = self._table("open", OPEN)
         parsed.read, opened.read = read_mark, read_open
+        parsed.buried = read_tombstone
         parsed.starts = lambda new: offsets_since(settings, PARSED, settings.join.remember_s, new)
         self._tables = FaustTables(self._outbox, parsed, opened)
-        self._driver = Driver(self._tables, self._outbox, settings.join.window)
+        self._driver = Driver(self._tables, self._outbox, settings.join.window, settings.join.stall_s)
         self._tables.driver = self._driver
         opened.moved = self._moved
         parsed.bury = opened.bury = self._driver.bury
         self._stores: tuple[JoinStore[TimedMark], JoinStore[Document | Page]] = parsed, opened
+        self._stages = Stages(settings)
         self._watchdog = Watchdog(settings, self._progress, self._owned)
         self._opened.on_recover(self._recovered)
         sources = self.app.topic(*SOURCES, key_serializer="raw", value_serializer="raw", allow_empty=True)
@@ -182,7 +187,7 @@ class FaustJoin:
         return (int(murmur2(event.document_id.encode())) & 0x7FFFFFFF) % self._partitions
 
     async def _tick(self) -> None:
-        evicted = looked = time.monotonic()
+        evicted = looked = proved = time.monotonic()
         while not self.app.should_stop:
             self._watchdog.beat()
             self._health.beat("join")
@@ -191,6 +196,10 @@ class FaustJoin:
             if time.monotonic() - looked > STILL_S:
                 looked = time.monotonic()
                 await self._read_again()
+            if time.monotonic() - proved > LOOK_S:
+                proved = time.monotonic()
+                if topics := self._driver.ask():
+                    self._driver.take(await asyncio.to_thread(self._stages.look, topics))
             if time.monotonic() - evicted > EVICT_S:
                 evicted = time.monotonic()
                 self._evict()
@@ -216,6 +225,7 @@ class FaustJoin:
 
     async def _revoked(self, app: Any, revoked: set[TP], **_: Any) -> None:
         self._driver.timers.clear()
+        self._driver.proofs.clear()
         metrics.REBALANCES.labels(event="revoked").inc()
         self._health.ready("recovery", False, "partitions are moving")
 
@@ -245,6 +255,7 @@ class FaustJoin:
                     name = key.decode()
                     mark = parsed.partition(partition).get(key)
                     timers.note(name, row, mark)
+                    self._driver.recovered(name, row, mark)
                     if mark is not None:
                         self._driver.acknowledged(name, mark.generation)
         owned = self._owned()

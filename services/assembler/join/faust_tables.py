@@ -24,7 +24,17 @@ from faust.types import TP
 
 from services.assembler.join.driver import Driver, Record
 from services.assembler.join.events import OPEN, PARSED
-from services.assembler.join.memory import Document, Mark, Page, Write, decode_state, encode_state, mark_of, open_key
+from services.assembler.join.memory import (
+    Document,
+    Mark,
+    Page,
+    Write,
+    decode_state,
+    encode_state,
+    mark_of,
+    open_key,
+    tombstone_mark,
+)
 from services.assembler.join.outbox import Outbox
 from shared.contracts.codec import decode
 from shared.contracts.errors import DocfleetError, ErrorCode
@@ -52,6 +62,7 @@ class JoinStore(memory.Store, Generic[V]):  # type: ignore[misc]
         super().__post_init__()
         self.rows: dict[int, dict[bytes, V]] = {}
         self.read: Callable[[bytes | None, bytes, float], V] = _unread
+        self.buried: Callable[[Headers | list[tuple[str, bytes | None]], float], V | None] = lambda head, at: None
         self.starts: Callable[[set[int]], dict[int, int]] = lambda _: {}
         self.bury: Bury | None = None
         self.moved: Callable[[set[TP], set[TP]], None] = lambda revoked, new: None
@@ -90,7 +101,10 @@ class JoinStore(memory.Store, Generic[V]):  # type: ignore[misc]
             rows = self.partition(message.partition)
             # Tables are ordered by time of writing (see `evict`), so a row that is written again goes to the end.
             rows.pop(message.key, None)
-            if message.value is not None:
+            if message.value is None:
+                if (left := self.buried(record_of(message).headers, message.timestamp)) is not None:
+                    rows[message.key] = left
+            else:
                 try:
                     rows[message.key] = self.read(message.key, message.value, message.timestamp)
                 except DocfleetError as error:
@@ -158,6 +172,12 @@ def read_mark(key: bytes | None, value: bytes, at: float) -> TimedMark:
         raise DocfleetError(ErrorCode.invalid_message, "the key is not the document id")
     mark = mark_of(parsed)
     return TimedMark(mark.generation, mark.status, at)
+
+
+def read_tombstone(head: Iterable[tuple[str, bytes | None]], at: float) -> TimedMark | None:
+    """A row of `parsed`, from a tombstone of the join; none for a tombstone of somebody else."""
+    mark = tombstone_mark(head)
+    return None if mark is None else TimedMark(mark.generation, mark.status, at)
 
 
 def _text(key: bytes | None) -> str:
@@ -240,8 +260,13 @@ class FaustTables:
         self._outbox.append(OPEN, write.key, value, [], partition=partition, acknowledged=acknowledged)
 
     def end(self, parsed: DocumentParsed, value: bytes, head: Headers) -> None:
-        partition, key = self._partition, parsed.document_id.encode()
-        mark = mark_of(parsed)
+        self._mark(parsed.document_id, mark_of(parsed), value, head)
+
+    def forget(self, document_id: str, generation: int, head: Headers) -> None:
+        self._mark(document_id, Mark(generation, "cancelled"), None, head)
+
+    def _mark(self, document_id: str, mark: Mark, value: bytes | None, head: Headers) -> None:
+        partition, key = self._partition, document_id.encode()
         rows = self._parsed.partition(partition)
         rows.pop(key, None)
         rows[key] = TimedMark(mark.generation, mark.status, self._at)
@@ -249,6 +274,6 @@ class FaustTables:
         def acknowledged(offset: int) -> None:
             self._parsed.appended(partition, offset)
             if self.driver is not None:
-                self.driver.acknowledged(parsed.document_id, parsed.generation)
+                self.driver.acknowledged(document_id, mark.generation)
 
         self._outbox.append(PARSED, key, value, head, partition=partition, acknowledged=acknowledged)

@@ -12,6 +12,7 @@ change nothing, and the records come out the same from whatever point a replay b
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar, get_args
 
@@ -65,6 +66,10 @@ class Opened(msgspec.Struct, frozen=True, array_like=True):
     """Ranges (not pages) whose answer had another number of pages; their pages are read one by one."""
     unfinished: str | None = None
     superseded: list[Superseded] = []
+    lost: bytes = b""
+    """Pages whose composing was proven lost twice; part of `failed`."""
+    again: bool = False
+    """Composing the document was asked for again, once, because the first time was proven lost."""
 
     @property
     def generation(self) -> int:
@@ -118,6 +123,10 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     frozen: bool = False
     layout_sha256: str | None = None
     """Kept only where a range may come back as single pages."""
+    lost: list[str] = []
+    """Tasks that were proven lost twice; they count as answered."""
+    again: list[str] = []
+    """Tasks that were proven lost once, and asked for again."""
 
 
 class Memory(Protocol):
@@ -179,6 +188,12 @@ _STATUSES: tuple[str, ...] = get_args(Status)
 def mark_of(parsed: DocumentParsed) -> Mark:
     """The mark that a terminal record leaves."""
     return Mark(parsed.generation, parsed.status)
+
+
+def tombstone_mark(head: Iterable[tuple[str, bytes | None]] | None) -> Mark | None:
+    """The mark that a tombstone of the join leaves, by its headers; none for a tombstone that somebody else wrote."""
+    generation = dict(head or ()).get("generation")
+    return Mark(int(generation), "cancelled") if generation is not None and generation.isdigit() else None
 
 
 def encode_mark(mark: Mark) -> bytes:

@@ -56,7 +56,7 @@ def checked_partitions(settings: Settings) -> int:
                 f"the join's topics need the same number of partitions: {counts}; run `docfleet topics apply`"
             )
         places = [TopicPartition(topic, number) for topic in SOURCES for number in range(counts[RESULTS])]
-        found = _patiently(lambda: consumer.committed(places, timeout=10))
+        found = patiently(lambda: consumer.committed(places, timeout=10))
     except KafkaException as error:
         raise CannotStart(f"the broker does not answer: {error.args[0].str()}") from error
     finally:
@@ -75,7 +75,7 @@ def committed(settings: Settings, places: set[Place]) -> dict[Place, int]:
     consumer: Any = Consumer(consumer_config(settings, GROUPS["join"]))
     try:
         wanted = [TopicPartition(*place) for place in places]
-        found = _patiently(lambda: consumer.committed(wanted, timeout=10))
+        found = patiently(lambda: consumer.committed(wanted, timeout=10))
         return {(place.topic, place.partition): place.offset for place in found}
     finally:
         consumer.close()
@@ -92,23 +92,24 @@ def offsets_since(settings: Settings, topic: str, seconds: float, partitions: se
         wanted = [TopicPartition(topic, number, at) for number in partitions]
         # Where nothing is younger the answer is "the end", which only the watermark tells; asked first, so that what is
         # written meanwhile is read.
-        ends = {number: _end(consumer, topic, number) for number in partitions}
-        found = _patiently(lambda: consumer.offsets_for_times(wanted, timeout=10))
+        ends = {number: end_of(consumer, topic, number) for number in partitions}
+        found = patiently(lambda: consumer.offsets_for_times(wanted, timeout=10))
         return {place.partition: (place.offset if place.offset >= 0 else ends[place.partition]) - 1 for place in found}
     finally:
         consumer.close()
 
 
-def _end(consumer: Any, topic: str, number: int) -> int:
+def end_of(consumer: Any, topic: str, number: int) -> int:
+    """The offset after the last record of a partition. Raises `KafkaException`."""
     place = TopicPartition(topic, number)
 
     def ask() -> list[TopicPartition]:
         return [TopicPartition(topic, number, consumer.get_watermark_offsets(place, timeout=10)[1])]
 
-    return int(_patiently(ask)[0].offset)
+    return int(patiently(ask)[0].offset)
 
 
-def _patiently(ask: Callable[[], list[TopicPartition]]) -> list[TopicPartition]:
+def patiently(ask: Callable[[], list[TopicPartition]]) -> list[TopicPartition]:
     """The answer, once no partition of it has an error that may pass. Raises `KafkaException`."""
     until = time.monotonic() + PATIENCE_S
     while True:

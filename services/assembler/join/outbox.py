@@ -132,6 +132,11 @@ class Outbox:
         with self._lock:
             return next(iter(self._outstanding), position) >= position
 
+    def acknowledged(self) -> int:
+        """The first so many records are acknowledged."""
+        with self._lock:
+            return next(iter(self._outstanding), self._sequence)
+
     def poll(self, timeout_s: float) -> None:
         """Serve acknowledgements that have come."""
         self.producer.poll(timeout_s)

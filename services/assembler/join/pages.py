@@ -49,11 +49,12 @@ def advance(turn: Turn, opened: Opened, index: int, before: Page | None, page: P
     """Freeze a page that has all its answers, write it, and ask for composing it once it is frozen."""
     if page.tasks is not None and not page.frozen:
         tasks = work.awaited(opened, index, page)
-        if all(task in page.readings or task in page.failed for task in tasks):
+        if all(answered(page, task) for task in tasks):
             page = replace(
                 page,
                 readings=[task for task in tasks if task in page.readings],
                 failed=[task for task in tasks if task in page.failed],
+                lost=[task for task in tasks if task in page.lost],
                 frozen=True,
             )
     turn.keep_page(opened.pages[index], before, page)
@@ -92,9 +93,9 @@ def split_range(turn: Turn, event: RangeMismatched, opened: Opened) -> None:
         return
     number, places = found
     pages = {place: turn.page(opened.pages[place]) or Page(turn.generation) for place in places}
-    answered = any(event.task_id in (*page.readings, *page.failed) for page in pages.values())
-    answered |= any(opened.done(place) and bitmap.has(opened.laid_out, place) for place in places)
-    if answered and not bitmap.has(opened.mismatched, number):
+    known = any(answered(page, event.task_id) for page in pages.values())
+    known |= any(opened.done(place) and bitmap.has(opened.laid_out, place) for place in places)
+    if known and not bitmap.has(opened.mismatched, number):
         turn.ignore("duplicate")
         return
     opened = replace(opened, mismatched=bitmap.with_bit(opened.mismatched, number))
@@ -124,10 +125,17 @@ def settle(turn: Turn, opened: Opened, index: int) -> None:
     turn.emit(work.compose_document(opened))
 
 
+def answered(page: Page, task: str) -> bool:
+    """Whether a page waits no longer for a task of its own: it was read, it failed, or it was given up for lost."""
+    return task in page.readings or task in page.failed or task in page.lost
+
+
 def _answered(page: Page, task: str, failed: bool) -> Page:
-    """The page with one more answer. A reading beats a failure, whichever came first."""
+    """The page with one more answer. A reading beats a failure, and either beats a loss, whichever came first."""
     if task in page.readings or (failed and task in page.failed):
         return page
+    lost = [other for other in page.lost if other != task]
     if failed:
-        return replace(page, failed=[*page.failed, task])
-    return replace(page, readings=[*page.readings, task], failed=[other for other in page.failed if other != task])
+        return replace(page, failed=[*page.failed, task], lost=lost)
+    others = [other for other in page.failed if other != task]
+    return replace(page, readings=[*page.readings, task], failed=others, lost=lost)

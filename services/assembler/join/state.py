@@ -13,7 +13,7 @@ is sent when that append is acknowledged. A mark in `parsed` beats open state.
 
 from __future__ import annotations
 
-from services.assembler.join import ending, pages, work
+from services.assembler.join import ending, lost, pages, work
 from services.assembler.join.memory import (
     MAX_SUPERSEDED,
     Document,
@@ -69,23 +69,11 @@ def join(memory: Memory, event: Result | CancelDocument, at: float, window: int)
 # --- which events count -------------------------------------------------------------------------------------------
 
 
-def show_superseded(turn: Turn, below: int) -> None:
-    """Publish the `cancelled` of superseded generations lower than this one, unless `parsed` shows them: the append may be lost.
-
-    It was made while the superseding generation was opened, so it is lost only if that event comes again. Asking here, and before
-    the open generation ends, is enough, and keeps terminal records in the order of generations.
-    """
-    for old in turn.opened.superseded if turn.opened else []:
-        if old.generation < below:
-            turn.end(ending.superseded(turn.document_id, old, turn.at))
-
-
 def handle(turn: Turn, event: Result | CancelDocument, window: int) -> None:
     if isinstance(event, DocumentClosed):
         close(turn)
-    elif isinstance(event, StallSuspected | StallProven | DocumentForgotten):
-        kind = type(event).__name__
-        turn.outcome.refused = DocfleetError(ErrorCode.invalid_message, f"this join does not handle {kind}")
+    elif isinstance(event, DocumentForgotten):
+        forget(turn)
     elif turn.mark is not None and turn.generation <= turn.mark.generation:
         turn.ignore("done")
     elif isinstance(event, DocumentOpened | DocumentRejected | DocumentCached):
@@ -102,6 +90,10 @@ def handle(turn: Turn, event: Result | CancelDocument, window: int) -> None:
         finish(turn, event, turn.opened)
     elif isinstance(event, DeadlinePassed):
         run_out(turn, turn.opened)
+    elif isinstance(event, StallSuspected):
+        turn.outcome.suspected = True
+    elif isinstance(event, StallProven) and not event.pages:
+        lost.prove_document(turn, event, turn.opened)
     elif turn.opened.unfinished is not None:
         turn.ignore("frozen")
     elif isinstance(event, PageLaidOut):
@@ -112,6 +104,8 @@ def handle(turn: Turn, event: Result | CancelDocument, window: int) -> None:
         pages.split_range(turn, event, turn.opened)
     elif isinstance(event, PageFailed):
         pages.fail_page(turn, event, turn.opened)
+    elif isinstance(event, StallProven):
+        lost.prove_pages(turn, event, turn.opened)
     else:
         pages.compose(turn, event, turn.opened)
 
@@ -122,7 +116,7 @@ def handle(turn: Turn, event: Result | CancelDocument, window: int) -> None:
 def begin(turn: Turn, event: DocumentOpened | DocumentRejected | DocumentCached, window: int) -> None:
     """Ingest's answer: the first of a generation wins."""
     old = turn.opened
-    show_superseded(turn, turn.generation)
+    ending.show_superseded(turn, turn.generation)
     if old is not None and turn.generation < old.generation:
         end_late(turn, event)
         return
@@ -195,8 +189,8 @@ def cancel(turn: Turn) -> None:
     if turn.opened is not None and turn.generation < turn.opened.generation:
         turn.ignore("stale")
     elif turn.opened is not None and turn.generation == turn.opened.generation:
-        show_superseded(turn, turn.generation)
-        turn.end(ending.cancelled(turn.opened.event, turn.at, _supersedes(turn.opened)))
+        ending.show_superseded(turn, turn.generation)
+        turn.end(ending.cancelled(turn.opened.event, turn.at, ending.supersedes(turn.opened)))
     elif turn.document.parked is None or turn.document.parked < turn.generation:
         turn.keep(replace(turn.document, parked=turn.generation, parked_at=turn.at))
 
@@ -229,11 +223,11 @@ def finish(turn: Turn, event: DocumentComposed | DocumentFailed, opened: Opened)
     if not opened.complete or event.task_id != document_task_id(opened.generation):
         turn.ignore("foreign")
         return
-    show_superseded(turn, turn.generation)
+    ending.show_superseded(turn, turn.generation)
     if isinstance(event, DocumentComposed):
-        turn.end(ending.composed(event, opened.event, turn.at, _supersedes(opened)))
+        turn.end(ending.composed(event, opened.event, turn.at, ending.supersedes(opened)))
     else:
-        turn.end(ending.failed(event, opened.event, turn.at, _supersedes(opened)))
+        turn.end(ending.failed(event, opened.event, turn.at, ending.supersedes(opened)))
 
 
 def close(turn: Turn) -> None:
@@ -263,8 +257,16 @@ def close(turn: Turn) -> None:
         turn.emit([Emit("docs.compose", turn.document_id, record)])
 
 
-def _supersedes(opened: Opened) -> int | None:
-    return next((old.generation for old in reversed(opened.superseded) if not old.ended), None)
+def forget(turn: Turn) -> None:
+    """Purge or erase: end what is open up to this generation, then a tombstone. A record of a higher generation stands."""
+    opened = turn.opened
+    if turn.mark is not None and turn.generation < turn.mark.generation:
+        turn.ignore("stale")
+        return
+    ending.show_superseded(turn, turn.generation + 1)
+    if opened is not None and opened.generation <= turn.generation:
+        turn.end(ending.cancelled(opened.event, turn.at, ending.supersedes(opened)))
+    turn.outcome.forgotten = turn.generation
 
 
 def _same_source(one: SourceRef, other: SourceRef | SourceInfo) -> bool:

@@ -13,11 +13,16 @@ replace = msgspec.structs.replace
 
 
 class Outcome(msgspec.Struct):
-    """What an event asks for. Appends in this order: `writes` (table `open`), `parsed` (table `parsed`), `emits`."""
+    """What an event asks for. Appends in this order: `writes` (table `open`), `parsed` and `forgotten` (table `parsed`), `emits`."""
 
+    document_id: str
     writes: list[Write] = []
     parsed: list[DocumentParsed] = []
+    forgotten: int | None = None
+    """Publish a tombstone, after `parsed`; the generation up to which nothing begins again."""
     emits: list[Emit] = []
+    suspected: bool = False
+    """Watch what this document still waits for (`proofs`)."""
     ignored: str | None = None
     """Why the event changed nothing: `done`, `stale` (a lower generation), `unknown` (no such document), `foreign`, `frozen`, `duplicate`."""
     refused: DocfleetError | None = None
@@ -37,7 +42,7 @@ class Turn:
         self.mark: Mark | None = memory.mark(self.document_id)
         self.document = memory.document(self.document_id) or Document()
         self.opened: Opened | None = self.document.opened
-        self.outcome = Outcome(trace_id=self.opened.event.trace_id if self.opened else None)
+        self.outcome = Outcome(self.document_id, trace_id=self.opened.event.trace_id if self.opened else None)
 
     # --- appends ------------------------------------------------------------------------------------------------------
 

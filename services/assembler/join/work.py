@@ -8,6 +8,7 @@ from __future__ import annotations
 from services.assembler.join import bitmap
 from services.assembler.join.memory import Opened, Page
 from shared.contracts.ids import document_task_id, task_id
+from shared.contracts.options import page_ranges
 from shared.contracts.records import ComposeDocument, ComposePage, PageTask, VlTask
 from shared.streams.stage import Emit
 
@@ -24,8 +25,11 @@ def compose_task(generation: int, page_no: int) -> str:
 
 def page_work(opened: Opened, index: int) -> list[Emit]:
     """Lay out the page at a place of the selection; nothing where there is none or its layout is settled."""
-    if index >= len(opened.pages) or opened.settled(index):
-        return []
+    return [] if index >= len(opened.pages) or opened.settled(index) else [lay_out(opened, index)]
+
+
+def lay_out(opened: Opened, index: int, attempt: int = 1) -> Emit:
+    """Lay out a page. One that is laid out already announces its stored layout again, and asks for its readings again."""
     event, page_no = opened.event, opened.pages[index]
     task = PageTask(
         document_id=event.document_id,
@@ -33,9 +37,15 @@ def page_work(opened: Opened, index: int) -> list[Emit]:
         page_no=page_no,
         task_id=layout_task(event.generation, page_no),
         lane=event.lane,
+        attempt=attempt,
         deadline=event.deadline,
     )
-    return [Emit("docs.pages", f"{event.document_id}/{page_no}", task)]
+    return Emit("docs.pages", f"{event.document_id}/{page_no}", task)
+
+
+def attempt_of(page: Page, task: str) -> int:
+    """Which attempt at a task the page waits for: the second once the first was proven lost."""
+    return 2 if task in page.again else 1
 
 
 def compose_page(opened: Opened, index: int, page: Page) -> Emit:
@@ -49,7 +59,9 @@ def compose_page(opened: Opened, index: int, page: Page) -> Emit:
         laid_out=page.tasks is not None,
         readings=page.readings,
         failed=page.failed,
+        lost=page.lost,
         lane=event.lane,
+        attempt=attempt_of(page, compose_task(event.generation, page_no)),
     )
     return Emit("docs.compose", f"{event.document_id}/{page_no}", task)
 
@@ -66,7 +78,9 @@ def compose_document(opened: Opened) -> list[Emit]:
         pages_total=event.pages_total,
         selected=event.selected,
         unfinished=opened.unfinished or "",
+        lost=page_ranges([opened.pages[index] for index in bitmap.members(opened.lost)]),
         lane=event.lane,
+        attempt=2 if opened.again else 1,
     )
     return [Emit("docs.compose", event.document_id, task)]
 
@@ -103,7 +117,7 @@ def awaited(opened: Opened, index: int, page: Page) -> list[str]:
     return tasks
 
 
-def range_work(opened: Opened, index: int) -> list[Emit]:
+def range_work(opened: Opened, index: int, attempt: int = 1) -> list[Emit]:
     """The range of a page as one task, once each of its pages is laid out or failed; with the laid out ones."""
     found = range_of(opened, index)
     if found is None or bitmap.has(opened.mismatched, found[0]):
@@ -112,18 +126,19 @@ def range_work(opened: Opened, index: int) -> list[Emit]:
     laid_out = [opened.pages[place] for place in places if bitmap.has(opened.laid_out, place)]
     if not laid_out or all(map(opened.done, places)) or not all(opened.settled(place) for place in places):
         return []
-    return [_vl_task(opened, range_task(opened, places), laid_out, "range" if len(places) > 1 else "page", None)]
+    mode = "range" if len(places) > 1 else "page"
+    return [_vl_task(opened, range_task(opened, places), laid_out, mode, None, attempt)]
 
 
-def single_work(opened: Opened, index: int, page: Page) -> list[Emit]:
+def single_work(opened: Opened, index: int, page: Page, attempt: int = 1) -> list[Emit]:
     """A page of a range that came back with another number of pages, as a task of its own."""
     if not bitmap.has(opened.laid_out, index) or opened.done(index) or page.frozen:
         return []
     pages = [opened.pages[index]]
-    return [_vl_task(opened, range_task(opened, [index]), pages, "page", page.layout_sha256)]
+    return [_vl_task(opened, range_task(opened, [index]), pages, "page", page.layout_sha256, attempt)]
 
 
-def _vl_task(opened: Opened, task: str, pages: list[int], mode: str, layout_sha256: str | None) -> Emit:
+def _vl_task(opened: Opened, task: str, pages: list[int], mode: str, layout_sha256: str | None, attempt: int) -> Emit:
     event = opened.event
     record = VlTask(
         document_id=event.document_id,
@@ -134,6 +149,7 @@ def _vl_task(opened: Opened, task: str, pages: list[int], mode: str, layout_sha2
         profile=event.vl_profile or "",
         layout_sha256=layout_sha256,
         lane=event.lane,
+        attempt=attempt,
         deadline=event.deadline,
     )
     return Emit("docs.vl", f"{event.document_id}/{pages[0]}", record)

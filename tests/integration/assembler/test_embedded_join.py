@@ -127,6 +127,70 @@ def test_a_deadline_ends_a_document(broker: str, joined: Join) -> None:
     assert {p.status for p in parsed.parsed()} == {"success"}
 
 
+def lost_pages(work: object) -> bool:
+    """The layouts of page 2 are never answered, the first composing of page 3 is not either."""
+    return (isinstance(work, r.PageTask) and work.page_no == 2) or (
+        isinstance(work, r.ComposePage) and work.page_no == 3 and work.attempt == 1
+    )
+
+
+def test_a_lost_task_is_asked_for_again_and_then_given_up(broker: str, tmp_path: Path) -> None:
+    join = Join(broker, tmp_path / "join.log", DOCFLEET_JOIN__STALL_S="0.5")
+    parsed = Log(broker, "docs.parsed")
+    try:
+        with JoinFleet(broker, loses=lost_pages, commits=True) as fleet:
+            fleet.produce(opened("d", 4))
+            parsed.until(lambda records: records, 40)
+        assert [task.attempt for task in fleet.seen["PageTask"] if task.page_no == 2] == [1, 2]
+        assert [task.attempt for task in fleet.seen["ComposePage"] if task.page_no == 3] == [1, 2]
+        (given_up,) = [task for task in fleet.seen["ComposePage"] if task.page_no == 2]
+        assert given_up.lost == ["layout-g0-p00002"]
+        assert [p.status for p in parsed.parsed()] == ["success"], "what this fleet makes of it"
+    finally:
+        join.kill()
+
+
+def test_work_that_waits_in_a_queue_is_never_asked_for_again(broker: str, tmp_path: Path) -> None:
+    join = Join(broker, tmp_path / "join.log", DOCFLEET_JOIN__STALL_S="0.2")
+    pages, results = Log(broker, "docs.pages"), Log(broker, "docs.results")
+    fleet = JoinFleet(broker)  # not entered: the stages are behind, for as long as this test waits
+    try:
+        fleet.produce(opened("d", 4))
+        fleet.flush()
+
+        def suspected(records: list[object]) -> bool:
+            return any(dict(m.headers() or []).get("ce_type") == b"StallSuspected" for m in records)  # type: ignore[attr-defined]
+
+        results.until(suspected, 20)
+        pages.look(6.0)  # three looks at the offsets
+        assert len(pages.records) == 4
+    finally:
+        join.kill()
+
+
+def test_what_is_forgotten_ends_and_leaves_a_mark_that_a_restart_keeps(broker: str, joined: Join) -> None:
+    parsed = Log(broker, "docs.parsed")
+    fleet = JoinFleet(broker)  # not entered: nobody answers, the document stays open
+    fleet.produce(opened("d", 5))
+    fleet.produce(r.DocumentForgotten(document_id="d", generation=0))
+    fleet.flush()
+    parsed.until(lambda records: len(records) == 2, 20)
+    ended, tombstone = parsed.records
+    assert decode(ended.value(), r.DocumentParsed).status == "cancelled"
+    assert (tombstone.key(), tombstone.value(), dict(tombstone.headers())["generation"]) == (b"d", None, b"0")
+    joined.kill()
+    joined.start()
+    fleet.produce(opened("d", 5))
+    fleet.produce(opened("e", 0))
+    fleet.flush()
+    with fleet:
+        parsed.until(lambda records: any(m.key() == b"e" for m in records), 30)
+        parsed.look(0.5)
+    # The embedded join reads all events again: the tombstone may come twice, the record of the document never.
+    assert [m.value() is None for m in parsed.records if m.key() == b"d"][:2] == [False, True]
+    assert sum(m.value() is not None for m in parsed.records if m.key() == b"d") == 1
+
+
 def test_a_join_that_is_killed_goes_on_where_it_was(broker: str, joined: Join) -> None:
     parsed = Log(broker, "docs.parsed")
     with JoinFleet(broker) as fleet:

@@ -53,6 +53,12 @@ class Tables:
                 self.open[write.key] = encode_state(write.value)
         for parsed in outcome.parsed:
             self.parsed[parsed.document_id.encode()] = encode_mark(mark_of(parsed))
+        if outcome.forgotten is not None:
+            self.bury(outcome.document_id, outcome.forgotten)
+
+    def bury(self, document_id: str, generation: int) -> None:
+        """What a tombstone leaves."""
+        self.parsed[document_id.encode()] = encode_mark(Mark(generation, "cancelled"))
 
 
 def source(etag: str = "e1") -> r.SourceRef:
@@ -124,6 +130,14 @@ def finished(document_id: str = "d", generation: int = 0, status: Any = "success
 
 def cancel(document_id: str = "d", generation: int = 0) -> r.CancelDocument:
     return r.CancelDocument(document_id=document_id, generation=generation)
+
+
+def forgotten(document_id: str = "d", generation: int = 0) -> r.DocumentForgotten:
+    return r.DocumentForgotten(document_id=document_id, generation=generation)
+
+
+def proven(task: str, pages: list[int], attempt: int = 1, document_id: str = "d", generation: int = 0) -> r.StallProven:
+    return r.StallProven(document_id=document_id, generation=generation, task_id=task, attempt=attempt, pages=pages)
 
 
 def closed(document_id: str = "d", generation: int = 0) -> r.DocumentClosed:

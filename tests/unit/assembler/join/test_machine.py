@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from services.assembler.join.lost import awaited
 from services.assembler.join.memory import encode_mark, encode_state, mark_of
 from services.assembler.join.state import join
 from shared.contracts import records as r
@@ -44,6 +45,7 @@ class World(RuleBasedStateMachine):
         self.asked: dict[tuple[str, int], set[int]] = defaultdict(set)
         self.ended: dict[tuple[str, int], set[int]] = defaultdict(set)
         self.frozen: dict[tuple[str, int, str], Any] = {}
+        self.forgotten: dict[str, int] = {}
 
     # --- the user and ingest ------------------------------------------------------------------------------------------
 
@@ -82,6 +84,30 @@ class World(RuleBasedStateMachine):
     def deadline(self, document: str) -> None:
         for generation in self.opened[document][-1:]:
             self.sources["docs.results"].append(r.DeadlinePassed(document_id=document, generation=generation))
+
+    @rule(document=st.sampled_from(DOCUMENTS), generation=st.integers(0, 3))
+    def forget(self, document: str, generation: int) -> None:
+        self.sources["docs.results"].append(t.forgotten(document, generation))
+
+    @precondition(lambda self: self.work)
+    @rule(data=st.data())
+    def lose(self, data: st.DataObject) -> None:
+        """A record of some topic is gone."""
+        self.work.pop(data.draw(st.integers(0, len(self.work) - 1)))
+
+    @rule(document=st.sampled_from(DOCUMENTS))
+    def prove(self, document: str) -> None:
+        """What is awaited is said to be lost, rightly or not."""
+        self.sources["docs.results"] += self.proofs(document)
+
+    def proofs(self, document: str) -> list[Any]:
+        state, mark = self.tables.document(document), self.tables.mark(document)
+        opened = state.opened if state is not None else None
+        if opened is None or (mark is not None and mark.generation >= opened.generation):
+            return []
+        tasks = awaited(self.tables, document, opened)
+        assert tasks, "an open document waits for something"
+        return [t.proven(one.task_id, list(one.pages), one.attempt, document, opened.generation) for one in tasks]
 
     @precondition(lambda self: self.sources["docs.results"])
     @rule(data=st.data())
@@ -177,12 +203,15 @@ class World(RuleBasedStateMachine):
         for parsed in outcome.parsed:
             assert parsed.document_id == event.document_id
             self.unsure["parsed"].append(parsed)
+        if outcome.forgotten is not None:
+            self.unsure["parsed"].append(t.forgotten(event.document_id, outcome.forgotten))
         for emit in outcome.emits:
             self.unsure[emit.topic].append(emit)
             self.check_work(event, emit)
         self.tables.apply(outcome)
         again = join(self.tables, event, 1_500.0, self.window)
         assert again.emits == outcome.emits, "the same event emits the same"
+        assert again.forgotten == outcome.forgotten
         assert (again.writes, again.parsed) == ([], []), "and changes nothing"
 
     def check_work(self, event: Any, emit: Any) -> None:
@@ -193,13 +222,14 @@ class World(RuleBasedStateMachine):
         name = work.document_id, work.generation
         if isinstance(work, r.PageTask):
             self.asked[name].add(work.page_no)
-        if isinstance(event, r.PageComposed | r.PageFailed) and event.task_id.startswith("compose"):
-            self.ended[name].add(event.pages[0] if isinstance(event, r.PageFailed) else event.page_no)
+        if isinstance(event, r.PageComposed | r.PageFailed | r.StallProven) and event.task_id.startswith("compose"):
+            self.ended[name].update([event.page_no] if isinstance(event, r.PageComposed) else event.pages)
         if name in self.shapes:
             assert len(self.asked[name]) <= self.window + len(self.ended[name]), "the window is respected"
         if isinstance(work, r.ComposePage | r.ComposeDocument):
-            before = self.frozen.setdefault((*name, work.task_id), work)
-            assert work == before, "what is composed is frozen"
+            first = msgspec.structs.replace(work, attempt=1)
+            before = self.frozen.setdefault((*name, work.task_id), first)
+            assert first == before, "what is composed is frozen"
 
     @rule(
         topics=st.dictionaries(
@@ -216,6 +246,10 @@ class World(RuleBasedStateMachine):
         self.durable[topic] += done
         for record in done:
             if topic == "parsed":
+                if isinstance(record, r.DocumentForgotten):
+                    self.forgotten[record.document_id] = max(
+                        record.generation, self.forgotten.get(record.document_id, 0)
+                    )
                 if self.tables.document(record.document_id) is not None:
                     self.sources["docs.results"].append(t.closed(record.document_id, record.generation))
             elif topic != "open":
@@ -242,7 +276,10 @@ class World(RuleBasedStateMachine):
             else:
                 self.tables.open[key] = value
         for parsed in self.durable["parsed"]:
-            self.tables.parsed[parsed.document_id.encode()] = encode_mark(mark_of(parsed))
+            if isinstance(parsed, r.DocumentForgotten):
+                self.tables.bury(parsed.document_id, parsed.generation)
+            else:
+                self.tables.parsed[parsed.document_id.encode()] = encode_mark(mark_of(parsed))
         # What the timers do after a recovery: open state that a mark has overtaken is closed.
         for parsed in self.durable["parsed"]:
             if self.tables.document(parsed.document_id) is not None:
@@ -254,7 +291,8 @@ class World(RuleBasedStateMachine):
     def one_terminal_record_per_generation(self) -> None:
         seen: dict[str, int] = {}
         for parsed in getattr(self, "durable", {}).get("parsed", []):
-            assert parsed.generation > seen.get(parsed.document_id, -1)
+            forgotten = isinstance(parsed, r.DocumentForgotten)
+            assert parsed.generation + forgotten > seen.get(parsed.document_id, -1)
             seen[parsed.document_id] = parsed.generation
 
     def teardown(self) -> None:
@@ -270,11 +308,22 @@ class World(RuleBasedStateMachine):
             for task in work:
                 self.reply(task, 4)
             if not self.pending():
-                break
-        ended = {(parsed.document_id, parsed.generation): parsed for parsed in self.durable["parsed"]}
+                # Nothing is on its way any more: what is awaited still is lost, and proven to be.
+                self.sources["docs.results"] += [
+                    event for document in (*DOCUMENTS, "foreign") for event in self.proofs(document)
+                ]
+                if not self.pending():
+                    break
+        ended = {
+            (parsed.document_id, parsed.generation): parsed
+            for parsed in self.durable["parsed"]
+            if isinstance(parsed, r.DocumentParsed)
+        }
         for document, generations in self.opened.items():
             for generation in generations:
-                assert (document, generation) in ended, f"{document} at {generation} never ended"
+                assert (document, generation) in ended or generation <= self.forgotten.get(document, -1), (
+                    f"{document} at {generation} never ended"
+                )
         for name, parsed in ended.items():
             if parsed.status == "success" and not parsed.cached and name in self.shapes:
                 event, task = self.shapes[name], self.frozen[*name, document_task_id(name[1])]

@@ -266,6 +266,11 @@ def test_a_range_is_never_longer_than_the_window() -> None:
         t.laid_out(1, document_id="e"),
         t.laid_out(1, generation=7),
         r.StateExpired(document_id="d", generation=0),
+        t.proven("x", [1]),
+        t.proven(t.rec(1), [1]),
+        t.proven("compose-g0-p00001", [1]),
+        t.proven("compose-g0-document", []),
+        t.proven("layout-g0-p00009", [9]),
     ],
 )
 def test_what_does_not_belong_changes_nothing(event: Any) -> None:
@@ -276,17 +281,6 @@ def test_what_does_not_belong_changes_nothing(event: Any) -> None:
     assert (outcome.writes, outcome.emits, outcome.parsed) == ([], [], [])
     assert outcome.ignored is not None
     assert run.tables.open == before
-
-
-@pytest.mark.parametrize(
-    "event",
-    [
-        r.DocumentForgotten(document_id="d", generation=0),
-        r.StallProven(document_id="d", generation=0, task_id="x", attempt=1),
-    ],
-)
-def test_what_it_cannot_do_it_refuses(event: Any) -> None:
-    assert Run()(event).refused is not None
 
 
 def test_the_terminal_record_is_bounded() -> None:
