@@ -27,6 +27,8 @@ _TEXTS = {
     "reference": "reference",
 }
 """Our label to docling's; all others are `text`."""
+_SELECTED, _UNSELECTED = "☑☒✓✔", "☐□"
+"""Signs of a check box at the beginning of its text."""
 _MAX_LEVEL = 100
 """Of a section header, as docling has it."""
 
@@ -120,7 +122,7 @@ class _Writer:
         common = {"content_layer": block.content_layer, "prov": self._prov(block)}
         if block.table is not None:
             return self._add("tables", parent, label="table", **common, **_floating(), data=_data(block))
-        if block.label in ("picture", "seal"):
+        if block.label == "picture" or (block.label == "seal" and not block.text.strip()):
             picture = self._add("pictures", parent, label="picture", **common, **_floating(), annotations=[])
             if block.text.strip():
                 self._add("texts", picture, label="text", **common, orig=block.text, text=block.text)
@@ -140,7 +142,8 @@ class _Writer:
         if block.label == "code":
             return self._add("texts", parent, label="code", **common, **text, **_floating(), code_language="unknown")
         if block.label == "checkbox":
-            return self._add("texts", parent, label=_checkbox(block.text), **common, **text)
+            label, words = _checkbox(block.text)
+            return self._add("texts", parent, label=label, **common, orig=block.text, text=words)
         if block.label == "page_number":
             return self._add("texts", parent, label=self._furniture(block), **common, **text)
         return self._add("texts", parent, label=_TEXTS.get(block.label, "text"), **common, **text)
@@ -189,8 +192,12 @@ def _span(place: Provenance, block: Block) -> list[int]:
     return list(place.char_span) if place.char_span is not None else [0, len(block.text)]
 
 
-def _checkbox(text: str) -> str:
-    return "checkbox_selected" if text.lstrip()[:1] in ("☑", "☒", "✓", "✔") else "checkbox_unselected"
+def _checkbox(text: str) -> tuple[str, str]:
+    """The label says the state, so its sign is no part of the text."""
+    sign, words = text.lstrip()[:1], text.lstrip()[1:].lstrip()
+    if sign and sign in _SELECTED:
+        return "checkbox_selected", words
+    return "checkbox_unselected", words if sign and sign in _UNSELECTED else text
 
 
 def _data(block: Block) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def test_docling_has_every_block_once(made: tuple[ParsedDocument, str]) -> None:
     encode(exported)
     items = tree(exported)
     count = sum(not item["self_ref"].startswith("#/groups") for item in items.values())
-    words = sum(b.label in ("picture", "seal") and b.table is None and bool(b.text.strip()) for b in parsed.blocks)
+    words = sum(b.label == "picture" and b.table is None and bool(b.text.strip()) for b in parsed.blocks)
     assert count == len(parsed.blocks) + words
 
 
@@ -67,6 +67,8 @@ def test_docling_of_everything() -> None:
     number = next(t for t in made["texts"] if t["text"] == "2")
     assert (number["label"], number["content_layer"]) == ("page_header", "furniture"), "it stands in the upper half"
     assert {t["content_layer"] for t in made["texts"]} == {"body", "furniture", "invisible", "notes"}
+    ticked = next(t for t in made["texts"] if t["label"] == "checkbox_selected")
+    assert (ticked["orig"], ticked["text"]) == ("☑ agreed", "agreed")
     assert made["origin"]["binary_hash"] == 0xABABABABABABABAB
     assert made["pages"]["2"] == {"size": {"width": 600.0, "height": 800.0}, "page_no": 2}
 

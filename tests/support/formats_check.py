@@ -1,0 +1,99 @@
+"""Exports against the libraries that define their formats: docling-core and hocr-spec.
+
+docling-core wants an older typer than docfleet does, so both live in an environment of their own, locked in `formats/` and made on first use
+(some 10 s and 170 MB). The lock is written anew by
+`uv pip compile --universal --python-version 3.11 --generate-hashes --no-header requirements.in -o requirements.lock` in that folder.
+
+As a command, for every parsed document below some folders: `./dev run python -m tests.support.formats_check FOLDER...`; exit code 1
+where one is refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from docfleet import exports
+from docfleet.exporters import FORMATS, Name
+from shared.contracts.errors import DocfleetError
+from shared.settings import Limits
+from tests.support.processes import Missing, cache_folder, locked
+
+FOLDER = Path(__file__).with_name("formats")
+CHECKED: tuple[Name, ...] = ("docling", "hocr")
+
+
+def environment() -> Path:
+    """The Python of the environment. Raises `Missing`."""
+    lock = FOLDER / "requirements.lock"
+    folder = cache_folder() / f"formats-{hashlib.sha256(lock.read_bytes()).hexdigest()[:16]}"
+    python = folder / "bin" / "python"
+    with locked(cache_folder() / "formats.lock"):
+        if not (folder / "done").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            _uv("venv", "--python", sys.executable, str(folder))
+            _uv("pip", "install", "--python", str(python), "--require-hashes", "-r", str(lock))
+            (folder / "done").touch()
+    return python
+
+
+def _uv(*arguments: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "uv", *arguments, "--quiet"], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise Missing(f"docling-core cannot be installed: {done.stderr[-500:]}")
+
+
+def validated(files: Sequence[Path]) -> list[dict[str, Any]]:
+    """What the validators say, a file each in order: `ok`, `said` (why not), `facts`. Raises `Missing`."""
+    done = subprocess.run(
+        [str(environment()), str(FOLDER / "validate.py")],
+        input="".join(f"{file}\n" for file in files),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(answers) == len(files), done.stderr[-2000:]
+    return answers
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path, help="parsed documents, or folders that hold some")
+    parsed = sorted({path for one in parser.parse_args().folders for path in (_below(one) if one.is_dir() else [one])})
+    refused = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        targets = []
+        for index, path in enumerate(parsed):
+            document = exports.read(path)
+            for name in CHECKED:
+                target = Path(temporary) / f"{index}-{path.stem}{FORMATS[name].suffix}"
+                try:
+                    target.write_bytes(exports.export(exports.Given(document), name, Limits()))
+                except DocfleetError as error:
+                    print(f"{path} {name}: not made, {error.message}")
+                    continue
+                targets.append((path, name, target))
+        for (path, name, _), answer in zip(targets, validated([t for _, _, t in targets]), strict=True):
+            refused += not answer["ok"]
+            print(f"{path} {name}: {'ok' if answer['ok'] else answer['said']}")
+    print(f"{len(parsed)} documents, {len(targets)} exports, {refused} refused")
+    return 1 if refused or not parsed else 0
+
+
+def _below(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*.json") if '"docfleet.parsed_document"' in path.read_text("utf-8")]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
