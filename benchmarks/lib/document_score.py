@@ -6,7 +6,7 @@ by the line whose middle is nearest, as the boxes around skewed lines overlap); 
 **One to one.** A unit of the truth (an element with all that continues it) is one block when that block owns at least `SHARE` of its
 characters and at least `SHARE` of what the block owns is the unit's.
 **Headings**: F1 of units labelled title or section_header against such blocks in the body, one to one. **Levels**: of those, the share
-with the true level; a title's is 0.
+with the true level; a title's is 0. The only heading of a document may be its title or its section, 0 or 1.
 **Furniture**: an element is found when `SHARE` of its characters lie in blocks of that layer; a block of that layer is right when `SHARE` of
 its characters are such elements'; one that owns nothing and has text is wrong.
 **Paragraphs**: units of running text, one to one with a block that is no heading and no furniture. `cut`: those over columns or pages.
@@ -137,7 +137,7 @@ def _headings(tally: Tally, true: Sequence[Unit], twins: Mapping[int, Block], bl
     hit = [n for n in wanted if n in twins and _is_heading(twins[n])]
     found = [block for block in blocks.values() if _is_heading(block)]
     tally.headings = Pair(len(wanted), len(found), len(hit), len(hit))
-    right = [n for n in hit if twins[n].level == true[n].level]
+    right = [n for n in hit if twins[n].level == true[n].level or (len(wanted) == 1 and twins[n].level in (0, 1))]
     tally.levels = Pair(true=len(hit), hit=len(right))
     for n in wanted:
         if n not in hit:

@@ -2,7 +2,7 @@
 
 A paragraph goes on when its last line is full, it does not end like a sentence, and what follows begins like the middle
 of one: lower case, or Han after Han. A table goes on when it is the last thing of one page's body and the first of the
-next one's, with the same columns at the same places; a repeated header row is dropped once per page.
+next one's, with the same columns at the same places (`table_parts`).
 """
 
 from __future__ import annotations
@@ -11,18 +11,15 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from services.assembler.document.regions import replace_table
-from services.assembler.document.tables import finished
+from services.assembler.document import table_parts
 from services.assembler.document.text import is_cjk, join, marker
-from shared.contracts.document import Block, Cell, Provenance, Table, TablePart
+from shared.contracts.document import Block
 
 _ENDS = ".!?。！？:：;；…”’\"'）)】」』"
 SAME_SIZE = 0.1
 """Relative difference of font sizes up to which two blocks are of one paragraph."""
 FULL = 2.5
 """White at the end of a line, in line heights, up to which it counts as full."""
-SAME_EDGE = 0.03
-"""Difference of a table's edges over two pages, as a share of its width."""
 
 
 def joined_over_columns(blocks: Sequence[Block]) -> list[Block]:
@@ -48,8 +45,10 @@ def joined_over_pages(pages: Sequence[Sequence[Block]]) -> list[Block]:
         merged = False
         if open_at is not None and first is not None:
             before, block = out[open_at], blocks[first]
-            if before.table and block.table and not block.caption_ids and _same_columns(before, block):
-                out[open_at] = _one_table(before, before.table, block, block.table)
+            names = [other.text for other in blocks if other.id in block.caption_ids]
+            if table_parts.continues(before, block, names):
+                out[open_at] = table_parts.one_table(before, block)
+                held = {i: replace(o, parent_id=before.id) if o.parent_id == block.id else o for i, o in held.items()}
                 merged = True
             elif _goes_on(before, block):
                 out[open_at] = _one(before, block)
@@ -71,8 +70,13 @@ def _flows(block: Block) -> bool:
 
 
 def _in_next_column(a: Block, b: Block) -> bool:
+    """Whether `b` stands above and to the right of `a`; in vertical text, below and to the right."""
     first, second = a.prov[-1].bbox, b.prov[0].bbox
-    return bool(first and second and second[1] < first[1] and second[0] > first[2])
+    if not first or not second:
+        return False
+    if a.writing_mode == "vertical_rl":
+        return second[1] > first[3] and second[2] > first[2]
+    return second[1] < first[1] and second[0] > first[2]
 
 
 def _goes_on(a: Block, b: Block) -> bool:
@@ -94,8 +98,12 @@ def _middle(a: Block, b: Block) -> bool:
     ):
         return False
     box, last = a.prov[-1].bbox, a.lines[-1].bbox
-    height = last[3] - last[1]
-    if box is None or a.text[-1] in _ENDS or len(a.lines) < 2 or box[2] - last[2] > FULL * height:
+    if box is None or a.text[-1] in _ENDS or len(a.lines) < 2 or a.writing_mode != b.writing_mode:
+        return False
+    vertical = a.writing_mode == "vertical_rl"
+    height = last[2] - last[0] if vertical else last[3] - last[1]
+    room = box[3] - last[3] if vertical else box[2] - last[2]
+    if room > FULL * height:
         return False
     if is_cjk(a.text[-1]) or a.text[-1].isdigit():
         return is_cjk(b.text[0]) or b.text[0].islower()
@@ -121,43 +129,3 @@ def _one(a: Block, b: Block) -> Block:
     return replace(
         a, text=text, prov=prov, lines=lines, confidence=None if confidence is None else round(confidence, 4)
     )
-
-
-def _same_columns(a: Block, b: Block) -> bool:
-    first, second = a.prov[-1].bbox, b.prov[0].bbox
-    if not (a.table and b.table and first and second) or a.table.num_cols != b.table.num_cols:
-        return False
-    width = max(first[2] - first[0], second[2] - second[0], 1.0)
-    return abs(first[0] - second[0]) <= SAME_EDGE * width and abs(first[2] - second[2]) <= SAME_EDGE * width
-
-
-def _one_table(a: Block, top: Table, b: Block, below: Table) -> Block:
-    repeated = _row(top, 0) == _row(below, 0) and any(_row(top, 0))
-    dropped = 1 if repeated else 0
-    shift = top.num_rows - dropped
-    cells: list[Cell] = [
-        *top.cells,
-        *(
-            replace(cell, row=cell.row + shift, column_header=cell.column_header and cell.row > 0)
-            for cell in below.cells
-            if cell.row >= dropped
-        ),
-    ]
-    here, there = a.prov[0].page_no, b.prov[0].page_no
-    parts = top.parts or [TablePart(page_no=here, rows=[0, top.num_rows])]
-    rows = top.num_rows + below.num_rows - dropped
-    table = Table(
-        num_rows=rows,
-        num_cols=top.num_cols,
-        cells=cells,
-        html="",
-        parts=[*parts, TablePart(page_no=there, rows=[top.num_rows, rows])],
-    )
-    prov: list[Provenance] = [*a.prov, *b.prov]
-    lines = [replace(line, page_no=line.page_no or here) for line in a.lines]
-    lines += [replace(line, page_no=there) for line in b.lines]
-    return replace_table(replace(a, prov=prov, lines=lines), finished(table))
-
-
-def _row(table: Table, row: int) -> list[str]:
-    return ["".join(cell.text.split()) for cell in table.cells if cell.row == row]

@@ -1,10 +1,11 @@
 """Reading order of the things on a page: columns first, rows where the page is a form.
 
 The rule: look for the gutter, the vertical white strip with the most text beside it on both sides. What crosses it
-(titles, wide tables and figures) cuts the page into bands; in a band the left side is read before the right one, each
-by the same rule; so does a heading with white on both sides of it and columns below. A band whose sides hold single lines standing pairwise at the same height, wide apart or of the form
-`name: value`, is no pair of columns but rows of a form, read across. Where no gutter serves the whole page (two columns
-above three), the page is cut at white strips across so that each part has a gutter of its own and the fewest things stand astride.
+(titles, wide tables and figures) cuts the page into bands; in a band the left side is read before the right one, each by
+the same rule; so does a heading with white on both sides of it and columns below. A band whose sides hold single lines
+standing pairwise at the same height, wide apart or of the form `name: value`, is no pair of columns but rows of a form,
+read across. Where no gutter serves the whole page (two columns above three), the page is cut at white strips across so
+that each part has a gutter of its own and the fewest things stand astride.
 
 Only geometry decides; ties are broken by position, so the order does not depend on that of the input.
 Vertical CJK pages are the same after turning: columns become rows, right becomes top.

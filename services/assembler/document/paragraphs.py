@@ -45,12 +45,14 @@ _LEADER = re.compile(r"(?:[.…·．]\s?){3,}\s*\w{1,6}$")
 
 def paragraphs(pieces: Sequence[Piece], *, whole: bool = False) -> list[list[Piece]]:
     """The paragraphs of a region, each a list of its lines in order. `whole`: headings and captions are never cut."""
-    grouped = [
-        in_one(row) for storey in _storeys([piece for piece in pieces if piece.text.strip()]) for row in rows(storey)
-    ]
+    storeys = [[in_one(row) for row in rows(storey)] for storey in _storeys([p for p in pieces if p.text.strip()])]
     if whole:
-        lines = [piece for row in grouped for piece in row]
+        lines = [piece for grouped in storeys for row in grouped for piece in row]
         return [lines] if lines else []
+    return [paragraph for grouped in storeys for paragraph in _of_rows(grouped)]
+
+
+def _of_rows(grouped: Sequence[list[Piece]]) -> list[list[Piece]]:
     out: list[list[Piece]] = []
     block: list[Piece] = []
     for row in grouped:

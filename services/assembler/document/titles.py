@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from services.assembler.document.fonts import usual_size
-from services.assembler.document.text import HEADING
+from services.assembler.document.text import HEADING, is_cjk
 from shared.contracts.document import Block, OutlineEntry
 
 HEADINGS = ("title", "section_header")
@@ -24,6 +24,8 @@ SAME_READ = 0.12
 ABOVE = 2
 """Short texts (a logo's words, an issue's date) that may stand above a title."""
 MAX_LINES = 4
+LOGO = 3
+"""Letters up to which a text that is not Han is no heading, and one Han character is none."""
 
 
 def decided(blocks: Sequence[Block], outline: Sequence[OutlineEntry]) -> list[Block]:
@@ -39,19 +41,24 @@ def _heads(blocks: Sequence[Block]) -> list[Block]:
 
 def _without_plain_ones(blocks: Sequence[Block]) -> list[Block]:
     usual = usual_size(blocks)
-    if not usual:
-        return list(blocks)
-    plain = [b for b in _heads(blocks) if _is_plain(b, usual)]
-    if not plain or 2 * len(plain) > len(_heads(blocks)):
-        return list(blocks)
-    names = {block.id for block in plain}
+    plain = [b for b in _heads(blocks) if usual and _is_plain(b, usual)]
+    if 2 * len(plain) > len(_heads(blocks)):
+        plain = []
+    names = {block.id for block in [*plain, *(b for b in _heads(blocks) if _is_logo(b))]}
     return [replace(block, label="text") if block.id in names else block for block in blocks]
+
+
+def _is_logo(block: Block) -> bool:
+    """Whether a text is too short for a heading: initials, a mark."""
+    letters = [c for c in block.text if c.isalnum()]
+    return len(letters) <= LOGO and not HEADING.match(block.text) and not any(is_cjk(c) for c in letters[1:])
 
 
 def _is_plain(block: Block, usual: float) -> bool:
     if block.method != "native" or block.bold or not block.font_size or HEADING.match(block.text):
         return False
-    return block.font_size <= (1 + SAME) * usual and block.text.upper() != block.text
+    capitals = block.text.isupper()
+    return block.font_size <= (1 + SAME) * usual and not capitals
 
 
 def _title_at(blocks: Sequence[Block], outline: Sequence[OutlineEntry]) -> int | None:
