@@ -5,9 +5,10 @@ Pages are drawn by the document child, the process that opens hostile bytes ever
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,18 @@ def export(given: Given, name: Name, limits: Limits, *, max_chars: int = MAX_CHA
     if name == "pdf":
         return _pdf(given, limits)
     return _html(given, limits)
+
+
+async def written_beside(
+    document: Path, source: Path, names: Sequence[Name], limits: Limits, password: str | None
+) -> list[Path]:
+    """Export a parsed document that lies on disk, beside itself, in a thread of its own. Raises as `export` does; what is written stays."""
+
+    def work() -> list[Path]:
+        given = Given(read(document), existing(document.with_suffix(".md")), source, password)
+        return [write(export(given, name, limits), target_of(document, name, None)) for name in names]
+
+    return await asyncio.to_thread(work)
 
 
 def write(data: bytes, target: Path) -> Path:

@@ -17,10 +17,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from docfleet.client import Client
+from docfleet.exporters import Name
 from docfleet.inputs import Input
 from docfleet.outcomes import Outcome
 from docfleet.tracker import Tracker
-from shared.children.errors import ChildDied
+from shared.children.errors import ChildDied, ChildFault, ChildStalled
 from shared.contracts.codec import decode
 from shared.contracts.document import ParsedDocument
 from shared.contracts.errors import DocfleetError, Unavailable
@@ -44,6 +45,7 @@ class _Open:
     submitted_at: float
     outcome: Outcome | None = None
     drawing: Future[list[Path]] | None = None
+    exporting: Future[list[Path]] | None = None
 
 
 class Run:
@@ -58,6 +60,7 @@ class Run:
         options: Options,
         draw: bool = True,
         password: str | None = None,
+        exports: Sequence[Name] = (),
     ) -> None:
         self.tracker = Tracker()
         self.total = len(inputs)
@@ -70,6 +73,7 @@ class Run:
         self._open: dict[str, _Open] = {}
         self._documents: Documents | None = None
         self._draw = draw
+        self._exports = exports
 
     @property
     def done(self) -> bool:
@@ -112,12 +116,13 @@ class Run:
             if entry.outcome is None:
                 continue
             if entry.drawing is None and not entry.outcome.files and entry.outcome.parsed.result is not None:
-                if sum(e.drawing is not None for e in self._open.values()) >= MAX_DRAWING:
+                if sum((e.drawing or e.exporting) is not None for e in self._open.values()) >= MAX_DRAWING:
                     continue
                 self._write(entry, entry.outcome)
-            if entry.drawing is not None and not entry.drawing.done():
+            if any(one is not None and not one.done() for one in (entry.drawing, entry.exporting)):
                 continue
             self._take_overlays(entry, entry.outcome)
+            self._take_exports(entry, entry.outcome)
             entry.outcome.seconds = time.monotonic() - entry.submitted_at
             self._client.forget(document_id)
             del self._open[document_id]
@@ -132,6 +137,13 @@ class Run:
         outcome.files.append(_write_file(self._out / f"{entry.input.name}.json", data))
         if parsed.markdown is not None:
             outcome.files.append(_write_file(self._out / f"{entry.input.name}.md", self._fetch(parsed.markdown)))
+        if self._exports:
+            from docfleet import exports
+
+            written = exports.written_beside(
+                outcome.files[0], entry.input.path, self._exports, self._client.settings.limits, self._password
+            )
+            entry.exporting = self._client.background.begin(written)
         if self._draw:
             folder = self._out / f"{entry.input.name}.overlays"
             from docfleet import overlays
@@ -148,6 +160,14 @@ class Run:
             outcome.overlays = len(entry.drawing.result())
         except (DocfleetError, ChildDied, Unavailable) as error:
             outcome.notes.append(f"overlays are not complete: {error}")
+
+    def _take_exports(self, entry: _Open, outcome: Outcome) -> None:
+        if entry.exporting is None:
+            return
+        try:
+            outcome.files += entry.exporting.result()
+        except (DocfleetError, ChildDied, ChildFault, ChildStalled) as error:
+            outcome.notes.append(f"exports are not complete: {error}")
 
     def _fetch(self, ref: ObjectRef) -> bytes:
         return self._client.background.run(self._client.store.get(ref.bucket, ref.key))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from docfleet.cli.export import To
+
 if TYPE_CHECKING:
     from docfleet.embedded import EmbeddedFleet
     from docfleet.inputs import Input
@@ -37,6 +39,7 @@ class Wish:
     password_file: Path | None
     timings: bool
     started: float
+    exports: list[To]
 
 
 class Ocr(StrEnum):
@@ -94,6 +97,9 @@ def parse(
         ),
     ] = VlMode.auto,
     overlays: Annotated[bool, typer.Option(help="Write a picture of every page with the boxes found.")] = True,
+    export: Annotated[
+        list[To] | None, typer.Option(help="Also write this format (see `docfleet export`); may be given again.")
+    ] = None,
     replicas: Annotated[
         list[str] | None, typer.Option(metavar="SERVICE=N", help="Several of a service (`rec_worker=2`).")
     ] = None,
@@ -163,7 +169,19 @@ def parse(
                 _reachable(overrides["vl"])
             if password_file:
                 overrides["limits"] = {"passwords": str(password_file.resolve().parent)}
-            wish = Wish(found.inputs, out, options, overlays, counts, overrides, logs, password_file, timings, started)
+            wish = Wish(
+                found.inputs,
+                out,
+                options,
+                overlays,
+                counts,
+                overrides,
+                logs,
+                password_file,
+                timings,
+                started,
+                export or [],
+            )
             code = _run(wish, processes)
     except KeyboardInterrupt:
         code = INTERRUPTED
@@ -232,7 +250,15 @@ def _follow(wish: Wish, fleet: EmbeddedFleet) -> int:
     password = wish.password_file.read_text().rstrip("\r\n") if wish.password_file else None
     with (
         Client(fleet.settings) as client,
-        Run(client, wish.inputs, wish.out, options=wish.options, draw=wish.draw, password=password) as run,
+        Run(
+            client,
+            wish.inputs,
+            wish.out,
+            options=wish.options,
+            draw=wish.draw,
+            password=password,
+            exports=[one.value for one in wish.exports],
+        ) as run,
         Display(screen, len(wish.inputs), wish.out) as display,
     ):
         shown = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -88,7 +89,9 @@ def test_a_born_digital_page(tmp_path, mark):
 def test_a_picture_of_a_page_is_read(tmp_path, mark):
     page = pymupdf.open(_pdf(tmp_path / "page.pdf", 1))[0]
     page.get_pixmap(dpi=150).save(tmp_path / "scan.png")
-    done = _parse(tmp_path / "scan.png", "-o", tmp_path / "out")
+    done = _parse(
+        tmp_path / "scan.png", "-o", tmp_path / "out", "--export", "pdf", "--export", "html", "--export", "chunks"
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     document = _document(tmp_path / "out" / "scan.json")
     text = "".join(block.text for block in document.blocks)
@@ -96,6 +99,14 @@ def test_a_picture_of_a_page_is_read(tmp_path, mark):
     assert {block.method for block in document.blocks} & {"det_rec", "direct_rec"}
     assert document.pages[0].unit == "px"
     assert (tmp_path / "out" / "scan.overlays" / "page-001.png").exists()
+    with pymupdf.open(tmp_path / "out" / "scan.searchable.pdf") as searchable:
+        said = [" ".join(line.split()) for line in searchable[0].get_text().splitlines()]
+        assert sorted(said) == sorted(line.text for block in document.blocks for line in block.lines)
+        assert len(searchable[0].get_images()) == 1
+    assert "data:image/jpeg;base64," in (tmp_path / "out" / "scan.html").read_text()
+    pieces = [json.loads(line) for line in (tmp_path / "out" / "scan.chunks.jsonl").read_text().splitlines()]
+    markdown = (tmp_path / "out" / "scan.md").read_text()
+    assert all(markdown[piece["start"] : piece["end"]] == piece["text"] for piece in pieces)
     assert _left(mark) == []
 
 
