@@ -278,3 +278,20 @@ async def test_a_document_of_many_pages_travels_in_few_blocks(world: World) -> N
     assert len(document.pages) == len(document.blocks) == total
     assert markdown is not None
     assert markdown.splitlines()[-1] == f"Page number {total}."
+
+
+async def test_tasks_that_were_lost_are_errors_that_name_them(world: World) -> None:
+    await world.inspection(2)
+    layout = make.layout([make.region(0, "text", make.lines(60, 100, ["Some words."]))])
+    await world.layout(layout)
+    rec = ids.task_id("rec", 0, [1])
+    composed = await world.page(1, lost=[rec])
+    assert composed.status == "ok", "what could be read is there"
+    _, document, _ = await world.document(2, lost="2")
+    assert document.status == "partial_success"
+    assert [(e.code, e.phase, e.page_no) for e in document.errors] == [
+        (ErrorCode.timeout, Phase.rec, 1),
+        (ErrorCode.timeout, Phase.assemble, 2),
+    ]
+    assert rec in document.errors[0].message
+    assert [page.status for page in document.pages] == ["ok", "failed"]

@@ -116,15 +116,16 @@ def test_cancel_ends_a_document_at_once(broker: str, joined: Join) -> None:
     assert [(p.document_id, p.status, p.result) for p in parsed.parsed()] == [("d", "cancelled", None)]
 
 
-def test_a_deadline_ends_a_document(broker: str, joined: Join) -> None:
+def test_a_deadline_composes_what_is_there_and_names_the_rest(broker: str, joined: Join) -> None:
     parsed = Log(broker, "docs.parsed")
-    with JoinFleet(broker) as fleet:
-        fleet.raw("docs.results", b"d", None)  # not a tombstone of ours: foreign
-        # Rec never answers a page of which nobody knows: nothing composes it, the deadline does.
-        fleet.produce(opened("d", 0, pages_total=3, selected="", deadline=time.time() + 1))
-        fleet.produce(opened("e", 2, deadline=time.time() + 3_600))
-        parsed.until(lambda records: len(records) == 2, 15)
-    assert {p.status for p in parsed.parsed()} == {"success"}
+    with JoinFleet(broker, loses=lambda work: isinstance(work, r.PageTask) and work.page_no in (2, 3, 5)) as fleet:
+        fleet.produce(opened("d", 6, deadline=time.time() + 3))
+        fleet.produce(opened("in-time", 1, deadline=time.time() + 3_600))
+        parsed.until(lambda records: len(records) == 2, 20)
+    (task,) = [work for work in fleet.seen["ComposeDocument"] if work.document_id == "d"]
+    assert (task.selected, task.unfinished) == ("1-6", "2-3,5")
+    (whole,) = [work for work in fleet.seen["ComposeDocument"] if work.document_id == "in-time"]
+    assert whole.unfinished == ""
 
 
 def lost_pages(work: object) -> bool:

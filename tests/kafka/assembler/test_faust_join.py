@@ -325,3 +325,43 @@ def test_state_is_recovered_by_whoever_comes_next(fresh_kafka: KafkaServer, star
     with fleet:  # it reads its work from the beginning, and answers now
         parsed.until(lambda records: records, 60)
     assert [decode(m.value(), r.DocumentParsed).status for m in parsed.records] == ["success"]
+
+
+def lost_page(work: Any) -> bool:
+    """Laying out page 2 is taken, committed and never answered, as if its answer had been deleted."""
+    return isinstance(work, r.PageTask) and work.page_no == 2
+
+
+def test_lost_work_is_proven_and_given_up_and_what_is_forgotten_stays_so(
+    fresh_kafka: KafkaServer, start: Start
+) -> None:
+    bootstrap = fresh_kafka.bootstrap
+    parsed, letters = Log(bootstrap, "docs.parsed"), Log(bootstrap, "docs.dlq")
+    first = start(bootstrap, DOCFLEET_JOIN__STALL_S="1")
+    with JoinFleet(bootstrap, loses=lost_page, commits=True) as fleet:
+        fleet.produce(opened("d", 4))
+        fleet.produce(opened("gone", 2, lane="bulk"))  # its page 2 is lost as well
+        first.until("suspected.*gone", 90)
+        fleet.produce(r.DocumentForgotten(document_id="gone", generation=0))
+        parsed.until(lambda records: len(records) == 3, 60)
+        assert [task.attempt for task in fleet.seen["PageTask"] if (task.document_id, task.page_no) == ("d", 2)] == [
+            1,
+            2,
+        ]
+        (given_up,) = [task for task in fleet.seen["ComposePage"] if (task.document_id, task.page_no) == ("d", 2)]
+        assert given_up.lost == ["layout-g0-p00002"]
+        first.kill()
+        # The mark of the tombstone is recovered from its header: the document does not begin again.
+        second = start(bootstrap)
+        assert "ended=2" in second.until("recovered", 90)
+        fleet.produce(opened("gone", 2))
+        fleet.produce(opened("gone", 0, generation=1))
+        parsed.until(lambda records: len(records) == 4, 60)
+    values = [message.value() for message in parsed.records if message.key() == b"gone"]
+    ended = [value and decode(value, r.DocumentParsed) for value in values]
+    assert [parsed and (parsed.generation, parsed.status) for parsed in ended] == [
+        (0, "cancelled"),
+        None,
+        (1, "success"),
+    ]
+    assert letters.look(0.2) == []
