@@ -4,7 +4,24 @@ from __future__ import annotations
 
 import typer
 
-from docfleet.cli import cancel, diff, doctor, export, fleet, look, models, parse, settings, submit, topics, watch
+from docfleet.cli import (
+    cancel,
+    diff,
+    doctor,
+    erase,
+    export,
+    fleet,
+    look,
+    models,
+    parse,
+    purge,
+    reconcile,
+    reparse,
+    settings,
+    submit,
+    topics,
+    watch,
+)
 
 app = typer.Typer(
     name="docfleet",
@@ -35,6 +52,10 @@ app.command("fleet")(fleet.fleet)
 app.command("submit")(submit.submit)
 app.command("watch")(watch.watch)
 app.command("cancel")(cancel.cancel)
+app.command("reconcile")(reconcile.reconcile)
+app.command("reparse")(reparse.reparse)
+app.command("purge")(purge.purge)
+app.command("erase")(erase.erase)
 app.command("doctor")(doctor.doctor)
 app.command("settings")(settings.settings)
 app.add_typer(models.app, name="models")

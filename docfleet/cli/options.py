@@ -20,3 +20,18 @@ def replicas_of(values: Sequence[str] | None) -> dict[str, int]:
             raise typer.BadParameter(f"{value!r}: write it like rec_worker=2 (0 to 64)")
         counts[name] = int(number)
     return counts
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+
+
+def seconds_of(text: str) -> float:
+    """`10m` as 600.0; a number alone is seconds. Raises `typer.BadParameter`."""
+    number, unit = (text[:-1], text[-1:]) if text[-1:] in _UNITS else (text, "s")
+    try:
+        value = float(number)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise typer.BadParameter(f"{text!r}: write it like 30s, 10m, 2h or 7d")
+    return value * _UNITS[unit]

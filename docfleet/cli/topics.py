@@ -72,6 +72,35 @@ def apply(lost_offsets: Lost = LostOffsets.refuse, partitions: Partitions = None
         typer.echo(f"{len(found.changes)} changes done")
 
 
+@app.command("trim")
+def trim(send: Annotated[bool, typer.Option("--send", help="Do it. Without this nothing is deleted.")] = False) -> None:
+    """Delete records that every group has consumed: work topics keep them until then, and for good. A dry run without `--send`.
+
+    Run it now and then (a CronJob), or the disks of the brokers fill up.
+
+    Example:
+
+        docfleet topics trim --send
+    """
+    from docfleet.cli.console import quiet_logs, told
+
+    quiet_logs()
+    with told():
+        from shared.settings import Settings
+        from shared.streams import trim as records
+
+        settings = Settings()
+        trims, left = records.plan(settings)
+        for topic in sorted({one.topic for one in trims}):
+            typer.echo(f"- {topic}  {sum(one.records for one in trims if one.topic == topic)} records")
+        for line in left:
+            typer.echo(f"? {line}")
+        if send:
+            records.apply(settings, trims)
+        total = sum(one.records for one in trims)
+        typer.echo(f"{total} consumed records {'deleted' if send else 'would be deleted (--send)'}")
+
+
 def _plan(lost_offsets: LostOffsets, partitions: int | None, file: Path | None) -> tuple[Settings, Plan]:
     """Make the plan and print it."""
     from docfleet.cli.console import fail, quiet_logs, told

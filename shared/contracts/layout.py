@@ -304,4 +304,6 @@ class DoneMark(msgspec.Struct, frozen=True, kw_only=True):
     document_id: str
     generation: int
     status: Status
+    removed: bool = False
+    """Its objects were purged or erased; the mark stays, so that nobody submits it again."""
     schema_version: str = SCHEMA_VERSION

@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from docfleet.cli.main import app
-from docfleet.cli.options import replicas_of
+from docfleet.cli.options import replicas_of, seconds_of
 
 pytestmark = pytest.mark.unit
 runner = CliRunner()
@@ -26,9 +26,32 @@ COMMANDS = _commands(typer.main.get_command(app))
 
 
 def test_every_command_that_was_promised_is_there():
-    promised = {"parse", "look", "fleet", "submit", "watch", "cancel", "doctor", "settings", "models", "topics"}
+    promised = {
+        "cancel",
+        "diff",
+        "doctor",
+        "erase",
+        "export",
+        "fleet",
+        "look",
+        "models",
+        "parse",
+        "purge",
+        "reconcile",
+        "reparse",
+        "settings",
+        "submit",
+        "topics",
+        "watch",
+    }
     assert promised == {path[0] for path in COMMANDS if path}
-    assert {("models", "install"), ("models", "list"), ("topics", "plan"), ("topics", "apply")} <= set(COMMANDS)
+    assert {
+        ("models", "install"),
+        ("models", "list"),
+        ("topics", "plan"),
+        ("topics", "apply"),
+        ("topics", "trim"),
+    } <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "docfleet")
@@ -60,6 +83,17 @@ def test_a_file_that_is_not_there_is_told():
     result = runner.invoke(app, ["parse", "gone.pdf"])
     assert result.exit_code == 2
     assert "gone.pdf" in result.output
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("30s", 30), ("10m", 600), ("1.5h", 5_400), ("7d", 604_800), ("5", 5)])
+def test_times_are_written_with_a_unit(text, seconds):
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "m", "-1h", "soon", "nan", "inf", "1w"])
+def test_other_times_are_refused(text):
+    with pytest.raises(typer.BadParameter):
+        seconds_of(text)
 
 
 def test_replicas_are_read_and_checked():

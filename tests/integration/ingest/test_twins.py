@@ -18,13 +18,14 @@ from PIL import Image
 from services.ingest import twins
 from services.ingest.service import Ingest
 from shared.contracts.codec import decode, encode
-from shared.contracts.document import Lineage, ParsedDocument
-from shared.contracts.layout import CacheEntry, DoneMark, Inspection
-from shared.contracts.records import DocumentCached, DocumentOpened, DocumentSubmitted, ObjectRef
+from shared.contracts.document import ParsedDocument
+from shared.contracts.layout import Inspection
+from shared.contracts.records import DocumentCached, DocumentOpened, DocumentSubmitted
 from shared.objects import keys
 from shared.objects.folder import FolderStore
 from shared.settings import Settings
 from tests.support.deliveries import delivered
+from tests.support.ending import end
 
 pytestmark = pytest.mark.integration
 BUCKET = "docfleet"
@@ -54,25 +55,6 @@ async def answer(ingest: Ingest, submission: DocumentSubmitted) -> DocumentOpene
     return emit.record
 
 
-async def end(store: FolderStore, opened: DocumentOpened, status: str = "success") -> None:
-    """What compose does at the end of a document, in its order: result, cache entry of a success, mark."""
-    found = decode(await store.get(BUCKET, keys.inspection(opened.document_id, 0)), Inspection)
-    if status == "success":
-        lineage = Lineage(
-            pipeline_version="1", pipeline_fingerprint=found.pipeline_fingerprint, options_hash=found.options_hash
-        )
-        parsed = ParsedDocument(
-            document_id=opened.document_id, generation=0, source=found.source, status="success", lineage=lineage
-        )
-        result = ObjectRef(bucket=BUCKET, key=keys.document(opened.document_id, 0))
-        await store.put_once(BUCKET, result.key, encode(parsed))
-        entry = CacheEntry(document_id=opened.document_id, generation=0, source=found.source, result=result)
-        key = keys.cache(None, found.source.sha256 or "", found.options_hash, found.pipeline_fingerprint)
-        await store.put(BUCKET, key, encode(entry))
-    mark = DoneMark(document_id=opened.document_id, generation=0, status=status)  # type: ignore[arg-type]
-    await store.put(BUCKET, keys.done(opened.document_id), encode(mark))
-
-
 async def test_200_contents_under_600_ids_at_once_are_computed_200_times(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)
     submissions = []
@@ -97,7 +79,7 @@ async def test_200_contents_under_600_ids_at_once_are_computed_200_times(tmp_pat
         if isinstance(record, DocumentOpened):
             opened[record.document_id] += 1
             await asyncio.sleep(0.3)
-            await end(store, record)
+            await end(store, BUCKET, record.document_id)
         assert record.document_id not in records
         records[record.document_id] = record
 
@@ -144,7 +126,7 @@ async def test_who_waits_and_who_does_not(tmp_path: Path) -> None:
         for others in ({"priority": "interactive"}, {"generation": 1}, {"tenant": "t"}, {"options": {"ocr": "off"}}):
             name = next(iter(others))
             assert isinstance(await answer(ingest, await submitted(store, name, **others)), DocumentOpened), others
-        await end(store, first, "partial_success")
+        await end(store, BUCKET, first.document_id, "partial_success")
         both = [await answer(ingest, await submitted(store, name)) for name in ("b", "c")]
         assert all(isinstance(one, DocumentOpened) for one in both), "nothing to copy: each is computed by itself"
 
