@@ -17,7 +17,7 @@ from shared.contracts.document import Block, Page, ParsedDocument
 from shared.contracts.tables import html_of
 
 _LAYERS = {
-    "furniture": "repeated on every page",
+    "furniture": "running heads and feet",
     "notes": "notes",
     "invisible": "not visible on the page",
     "background": "off the page",
@@ -71,12 +71,17 @@ def _summary(document: ParsedDocument) -> str:
     totals = document.totals
     parts = [
         document.status.replace("_", " "),
-        f"{totals.pages_ok} of {totals.pages} pages",
-        f"{totals.blocks} blocks",
-        f"{totals.tables} tables",
-        f"{totals.chars} characters",
+        f"{totals.pages_ok} of {_counted(totals.pages, 'page')}",
+        _counted(totals.blocks, "block"),
+        _counted(totals.tables, "table"),
+        _counted(totals.chars, "character"),
+        *([_counted(len(document.errors), "error")] if document.errors else []),
     ]
-    return " · ".join(parts + [f"{len(document.errors)} errors"] * bool(document.errors))
+    return " · ".join(parts)
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 def _contents(document: ParsedDocument) -> str:
