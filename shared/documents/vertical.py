@@ -65,4 +65,4 @@ def _goes_on(column: dict[str, Any], line: dict[str, Any]) -> bool:
     a, b = last["chars"][-1]["bbox"], first["chars"][0]["bbox"]
     away = [(b[i] + b[i + 2] - a[i] - a[i + 2]) / 2 for i in (0, 1)]
     along, across = away[0] * dx + away[1] * dy, away[0] * dy - away[1] * dx
-    return abs(across) <= _BESIDE * size and 0.0 < along <= (1.0 + _GAP) * max(last["size"], first["size"])
+    return bool(abs(across) <= _BESIDE * size and 0.0 < along <= (1.0 + _GAP) * max(last["size"], first["size"]))

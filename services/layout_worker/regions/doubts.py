@@ -32,6 +32,8 @@ WEAK_TABLE = 0.75
 """Below this it must not look like prose in columns either."""
 CELL_WIDTH = 15.0
 """Width, in line heights, up to which a line may be a cell of a doubtful table: 30 letters."""
+PROSE_LINES = 20
+"""Lines from which a table, however sure, is prose when most of its text stands in long lines with gutters between: a newspaper's columns."""
 GRID_ROWS, GRID_CELLS, GRID_SHARE, GRID_WIDTH = 4, 3, 0.7, 9.0
 """Rows, pieces in a row, share of such rows from which text is a table, and the width of most of its text at most, in line heights: lines
 of three columns of prose have 12 and more."""
@@ -57,9 +59,9 @@ def is_full_of_text(bbox: Sequence[float], lines: Sequence[TextLine]) -> bool:
 
 def is_no_table(score: float, lines: Sequence[TextLine]) -> bool:
     """Whether a table of this score is none: no cells in it, or, where it is weak, most of its text in long lines."""
-    if score >= SURE_TABLE:
-        return False
     words = _words(lines)
+    if score >= SURE_TABLE:
+        return len(words) >= PROSE_LINES and is_wide(words, CELL_WIDTH) and len(gutters.parts(lines)) > 1
     if sum(pieces(row) >= 2 for row in rows_of(words)) < 2:
         return True
     return score < WEAK_TABLE and (is_wide(words, CELL_WIDTH) or len(gutters.parts(lines)) > 1)

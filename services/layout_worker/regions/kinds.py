@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from services.layout_worker.boxes import overlap
-from services.layout_worker.regions import structure
+from services.layout_worker.regions import captions, structure
 from services.layout_worker.regions.drafts import HOLDS_TEXT, Draft
 from services.layout_worker.regions.style import Style
 from shared.contracts.document import Label
@@ -32,40 +32,61 @@ FULL = 8
 """Lines of a page from which its margins mean something; a card or a label has none."""
 NOTE, NOTE_ZONE = 0.92, 0.6
 """Size of a footnote by the usual one at most, and how far down the page the first may begin."""
-CAPTION_LINES = 8
-"""Lines of a caption, at most: those of papers explain what is seen."""
 BODY_WIDTH, ASIDE_WIDTH = 0.4, 0.28
 """Shares of the page's width: the least of its body's column, and the most of a note beside it."""
-NEAR = 3.0
-"""Line heights between a caption and what it names, at most."""
-_CAPTION = re.compile(
-    r"\s*(?:(?:fig(?:ure|\.)?|table|tab\.|chart|plate|scheme|abb(?:ildung|\.)|tabelle)\s*[\dIVXA-Z]{1,4}(?:[.-]\d+)*\b|(?:图表|表格|[图表圖])[\s]*[\d一二三四五六七八九十]+(?:[-.．]\d+)*)",
-    re.I,
-)
 _PAIR = re.compile(r"\s*[^:：,，.。;；]{1,24}[:：](?!//)")
 """How a name with its value begins."""
 _NUMBER = re.compile(
     r"[-–—\s/|.·~()（）\[\]]*(?:(?:page|seite|p\.|pg\.?|第|共|页|頁|of|von|\d+|[ivxlc]{1,6}\b)[-–—\s/|,，.·~()（）\[\]]*)+",
     re.I,
 )
-_NOTE = re.compile(r"\s*(?:\d{1,3}|[*†‡§¶]{1,3}|[\u2460-\u2473]|[\[(（]\d{1,3}[\])）])\s*\S")
+_NOTE = re.compile(r"\s*(?:\d{1,3}(?![\d.,])|[*†‡§¶]{1,3}|[\u2460-\u2473]|[\[(（]\d{1,3}[\])）])\s*\S")
 
 
 def settled(drafts: Sequence[Draft], style: Style, width: float, height: float) -> list[Draft]:
     """The drafts with labels that agree with the evidence, in the order given. `width` and `height` are the page's."""
-    lines = [line for draft in drafts for line in draft.lines]
-    margins = _Margins(lines, width, height)
+    page = _Page(drafts, style, width, height)
     body = _body(drafts, width)
     for draft in drafts:
         if draft.label not in HOLDS_TEXT or not draft.lines or draft.inside is not None:
             continue
-        label = _label(draft, style, margins, drafts)
+        label = _label(draft, page)
         if label == "text" and body is not None and _is_aside(draft, body, style, width):
             label = "aside_text"
         if label != draft.label:
             draft.reason = draft.reason or f"{draft.label} by its looks, {label} by its type and place"
             draft.label = label
     return list(drafts)
+
+
+class _Page:
+    """What the regions of a page are compared with."""
+
+    def __init__(self, drafts: Sequence[Draft], style: Style, width: float, height: float) -> None:
+        self.style = style
+        self.lines = [line for draft in drafts for line in draft.lines]
+        self.margins = _Margins(self.lines, width, height)
+        self.things = [draft for draft in drafts if draft.label in ("picture", "table")]
+        self.has_headings = any(
+            draft.lines and draft.label in HOLDS_TEXT and all(structure.is_heading(line, style) for line in draft.lines)
+            for draft in drafts
+        )
+        """Whether any heading of the page stands out by its type: then the others do too."""
+        self._texts = [
+            line
+            for draft in drafts
+            if draft.label in ("text", "list_item") and len(draft.lines) > 1
+            for line in draft.lines
+        ]
+
+    def is_beside_text(self, draft: Draft) -> bool:
+        """Whether a region stands in one row with a line of a paragraph."""
+        _, y0, _, y1 = draft.bbox
+        return any(
+            overlap(y0, y1, line.bbox[1], line.bbox[3]) >= 0.5 * min(y1 - y0, line.bbox[3] - line.bbox[1])
+            for line in self._texts
+            if overlap(draft.bbox[0], draft.bbox[2], line.bbox[0], line.bbox[2]) <= 0
+        )
 
 
 def _body(drafts: Sequence[Draft], width: float) -> tuple[float, float] | None:
@@ -118,82 +139,89 @@ class _Margins:
         return all(bottom <= y0 - room or top >= y0 - 0.1 * room for top, bottom in self._tops)
 
 
-def _label(draft: Draft, style: Style, margins: _Margins, drafts: Sequence[Draft]) -> Label:
-    label, text = draft.label, (draft.lines[0].text or "").strip()
+def _label(draft: Draft, page: _Page) -> Label:
+    label, text, style = draft.label, (draft.lines[0].text or "").strip(), page.style
     native = all(line.text is not None for line in draft.lines)
-    short = len({round(line.bbox[1]) for line in draft.lines}) <= 2
     heading = all(structure.is_heading(line, style) for line in draft.lines)
     if label in ("page_header", "page_footer"):
         if all((style.ratio(line) or 0.0) >= HEADER_LARGER for line in draft.lines) and (native or heading):
             return "section_header"
-        return (
-            label
-            if margins.edge(draft, FAR) or (margins.edge(draft, OUTER) and margins.is_outermost(draft))
-            else "text"
-        )
-    if short and not heading and label in ("text", "reference", "caption", "footnote") and margins.stands_apart(draft):
-        edge = margins.edge(draft, MARGIN)
+        if _is_running(draft, page, native):
+            return label
+        label = "text"
+    if label == "section_header" and native and (_is_plain(draft, page) or _is_form(draft)):
+        label = "text"
+    short = len({round(line.bbox[1]) for line in draft.lines}) <= 2
+    texts = ("text", "reference", "caption", "footnote")
+    if short and not heading and label in texts and page.margins.stands_apart(draft):
+        edge = page.margins.edge(draft, MARGIN)
         if native and _NUMBER.fullmatch(text) and any(c.isdigit() for c in text) and len(draft.lines) == 1:
             return "page_number"
         return "page_header" if edge == "top" else "page_footer"
-    if label == "section_header" and native and (_is_plain(draft, style) or _is_form(draft)):
-        return "text"
-    if native and label in ("text", "reference", "list_item", "footnote"):
-        return _text_kind(draft, style, margins, drafts)
-    if label == "caption" and native and not _CAPTION.match(text) and not _is_by_its_thing(draft, drafts):
-        return "text"
+    if native and label in ("text", "reference", "list_item", "footnote", "caption"):
+        return _text_kind(draft, label, page)
     if label == "reference":
         return "text"  # lines nobody has read yet: there are more lists and notes than bibliographies
     return label
 
 
-def _text_kind(draft: Draft, style: Style, margins: _Margins, drafts: Sequence[Draft]) -> Label:
+def _is_running(draft: Draft, page: _Page, native: bool) -> bool:
+    """Whether a header or footer of the network stands where such matter does, and is no line of the page's text that only stands there."""
+    margins = page.margins
+    if not margins.edge(draft, FAR) and not (margins.edge(draft, OUTER) and margins.is_outermost(draft)):
+        return False
+    if not native or margins.edge(draft, MARGIN):
+        return not (native and page.is_beside_text(draft))
+    usual = all(0.97 <= (page.style.ratio(line) or 0.0) <= structure.LARGER and not line.italic for line in draft.lines)
+    return not usual and not page.is_beside_text(draft)
+
+
+def _text_kind(draft: Draft, label: Label, page: _Page) -> Label:
+    style = page.style
     texts = [line.text or "" for line in draft.lines]
-    sources = sum(structure.is_source(text) for text in texts)
-    if sources and sources >= 0.2 * len(texts) and (draft.label == "reference" or sources >= 2):
+    sources = sum(structure.is_source(text) for text in structure.rows(draft.lines))
+    if sources and sources >= 0.2 * len(texts) and (label == "reference" or sources >= 2):
         return "reference"
     small = all((style.ratio(line) or 1.0) <= NOTE for line in draft.lines)
-    if small and _NOTE.match(texts[0]) and draft.bbox[1] >= NOTE_ZONE * margins.height and not _CAPTION.match(texts[0]):
+    deep = draft.bbox[1] >= NOTE_ZONE * page.margins.height
+    if small and deep and _NOTE.match(texts[0]) and not captions.begins_caption(texts[0]):
         return "footnote"
-    if len(draft.lines) <= CAPTION_LINES and _CAPTION.match(texts[0]) and _is_by_its_thing(draft, drafts):
+    caption = captions.kind_of(draft, style, page.things)
+    if caption == "caption":
         return "caption"
-    if draft.label == "text" and all(structure.is_heading(line, style) for line in draft.lines) and len(texts) <= 2:
-        return "section_header"
-    if draft.label == "reference":
+    if label == "caption":
+        label = "text"
+    if label == "text" and all(structure.is_heading(line, style) for line in draft.lines) and len(texts) <= 2:
+        return "text" if _is_sentences(texts) else "section_header"
+    if label == "reference":
         items = sum(structure.is_item(text) for text in texts)
         return "list_item" if items >= 2 and structure.is_item(texts[0]) else "text"
-    if draft.label == "text" and len(texts) > 1 and structure.is_item(texts[0]):
+    if label == "text" and len(texts) > 1 and structure.is_item(texts[0]):
         items = sum(structure.is_item(text) for text in texts)
         return "list_item" if items >= max(2, 0.3 * len(texts)) else "text"
-    return draft.label
+    return label
 
 
-def _is_plain(draft: Draft, style: Style) -> bool:
-    """Whether nothing in a heading's type is different from the usual text, nor its beginning or its letters."""
+def _is_sentences(texts: Sequence[str]) -> bool:
+    """Whether two lines of large type are a short paragraph."""
+    return len(texts) > 1 and texts[-1].rstrip().endswith((".", "。")) and not structure.is_numbered(texts[0])
+
+
+def _is_plain(draft: Draft, page: _Page) -> bool:
+    """Whether nothing in a heading's type is different from the usual text, nor its beginning or its letters.
+
+    A short one is believed all the same, unless the page has headings that do stand out, or it is several lines.
+    """
+    style = page.style
     if any((style.ratio(line) or 2.0) > 1.03 or style.stands_out(line) or line.italic for line in draft.lines):
         return False
     text = " ".join(line.text or "" for line in draft.lines)
     wide = len(text) + sum(character > "\u2e80" for character in text)
-    return not structure.is_numbered(text) and not text.isupper() and (wide > 30 or len(draft.lines) >= 3)
+    if structure.is_numbered(text) or (text.isupper() and len(text) > 3):
+        return False
+    return wide > 30 or len(draft.lines) >= 2 or page.has_headings
 
 
 def _is_form(draft: Draft) -> bool:
     """Whether lines are names with their values, of which the network now and then makes a heading."""
     return len(draft.lines) >= 2 and all(_PAIR.match(line.text or "") for line in draft.lines)
-
-
-def begins_caption(text: str) -> bool:
-    """Whether a line begins like the caption of a figure or a table."""
-    return _CAPTION.match(text) is not None
-
-
-def _is_by_its_thing(draft: Draft, drafts: Sequence[Draft]) -> bool:
-    """Whether a picture or a table stands close above or below."""
-    x0, y0, x1, y1 = draft.bbox
-    reach = NEAR * max(line.bbox[3] - line.bbox[1] for line in draft.lines)
-    return any(
-        other.label in ("picture", "table")
-        and overlap(x0, x1, other.bbox[0], other.bbox[2]) > 0
-        and -overlap(y0, y1, other.bbox[1], other.bbox[3]) <= reach
-        for other in drafts
-    )

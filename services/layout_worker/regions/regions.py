@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, overlap, share_inside
 from services.layout_worker.found import FoundBox
-from services.layout_worker.regions import columns, doubts, forms, kinds, settling, structure
+from services.layout_worker.regions import columns, doubts, forms, formulas, kinds, settling, structure
 from services.layout_worker.regions.drafts import HOLDS_TEXT, Draft, Drawn, Piece
 from services.layout_worker.regions.style import style_of
-from services.layout_worker.tables import aligned, ruled, striped
+from services.layout_worker.tables import aligned, extent, ruled, striped
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 
@@ -83,6 +83,8 @@ def build(
     drafts = [part for draft in drafts for part in settling.settled(draft, style)]
     drafts = [d for d in drafts if d.lines or d.label not in HOLDS_TEXT or not (detected or _seen_twice(d, pieces))]
     drafts += structure.drafts(left, style, [d.bbox for d in drafts])
+    _fit(drafts, drawn)
+    drafts = formulas.with_numbers(drafts)
     drafts = kinds.settled(drafts, style, width, height)
     drafts = _bounded(drafts, max_regions)
     for draft in drafts:
@@ -124,6 +126,18 @@ def _tables(drawn: Drawn, lines: Sequence[TextLine], grids: Sequence[Box], field
             )
         )
     return tables
+
+
+def _fit(drafts: Sequence[Draft], drawn: Drawn) -> None:
+    """Give tables of the page's own text that have no grid the box around what is seen of them."""
+    for draft in drafts:
+        if (
+            draft.label == "table"
+            and draft.grid is None
+            and draft.lines
+            and all(x.text is not None for x in draft.lines)
+        ):
+            draft.bbox = extent.extent(draft.bbox, draft.lines, drawn.rules, drawn.filled)
 
 
 def _is_part(table: Draft, seen: FoundBox, lines: Sequence[TextLine]) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from services.layout_worker.boxes import hull
-from services.layout_worker.regions import columns, doubts, gutters, kinds, structure
+from services.layout_worker.regions import asides, captions, columns, doubts, gutters, kinds, structure
 from services.layout_worker.regions.drafts import HOLDS_TEXT, Draft
 from services.layout_worker.regions.style import Style
 from services.layout_worker.tables import cells
@@ -40,7 +40,9 @@ def settled(draft: Draft, style: Style) -> list[Draft]:
         return _by_columns(draft, style)
     if draft.label != "picture":
         draft.bbox = hull([around, draft.bbox])
-        return [draft]
+        return captions.parted(draft) if draft.label == "table" else [draft]
+    if len(apart := captions.parted(draft)) > 1:
+        return [*settled(apart[0], style), apart[1]]
     text = Draft(
         label="text",
         raw_label=draft.raw_label,
@@ -61,7 +63,7 @@ def settled(draft: Draft, style: Style) -> list[Draft]:
 def _with_text_above(caption: Draft) -> list[Draft]:
     """A caption that begins below lines of text is these and a caption."""
     lines = sorted(caption.lines, key=columns.place)
-    begin = next((i for i, line in enumerate(lines) if kinds.begins_caption(line.text or "")), 0)
+    begin = next((i for i, line in enumerate(lines) if captions.begins_caption(line.text or "")), 0)
     parts: list[tuple[Label, list[TextLine]]] = [("text", lines[:begin]), ("caption", lines[begin:])]
     return [
         msgspec.structs.replace(caption, label=label, lines=part, bbox=hull(line.bbox for line in part))
@@ -95,10 +97,12 @@ def _by_columns(draft: Draft, style: Style) -> list[Draft]:
     if draft.label == "text" and doubts.is_grid(draft.lines):
         box = hull(line.bbox for line in draft.lines)
         return [msgspec.structs.replace(draft, label="table", bbox=box, reason="rows of cells")]
-    columns_of = gutters.parts(draft.lines)
+    body, notes = asides.parted(draft.lines, style)
+    columns_of = gutters.parts(body)
     parts: list[tuple[Label, list[TextLine]]] = [(draft.label, lines) for lines in columns_of]
     if draft.label in ("text", "reference") and all(line.text is not None for line in draft.lines):
         parts = [part for lines in columns_of for part in structure.parted(draft.label, lines, style)]
+    parts += [("text", note) for note in notes]
     return [
         msgspec.structs.replace(
             draft,

@@ -21,6 +21,8 @@ from shared.contracts.layout import TextLine
 
 LARGER = 1.15
 """Times the usual size from which a line of the page's own text is a heading: 10 on 11.5 pt; footnotes and body differ less upward."""
+MUCH_LARGER = 1.3
+"""The same for a text that ends in a colon: names of fields are larger than a page's small print, and no headings."""
 HEADING_CHARACTERS = 120
 """A longer line is no heading, however bold."""
 DETECTED_LARGER = 1.5
@@ -75,7 +77,7 @@ def parted(label: Label, lines: Sequence[TextLine], style: Style) -> list[tuple[
     for kind, part in _with_whole_headings(runs, style):
         if kind == "text":
             listed: list[tuple[Label, list[TextLine]]] = [("text", part)]
-            if not any(is_source(line.text or "") for line in part):
+            if not any(is_source(text) for text in rows(part)):
                 listed = _with_lists(part)
             out += [(label if found == "text" else found, held) for found, held in listed]
         else:
@@ -104,6 +106,11 @@ def is_source(text: str) -> bool:
     return _SOURCE.match(text) is not None
 
 
+def rows(lines: Sequence[TextLine]) -> list[str]:
+    """Texts of the rows that lines stand in, from top to bottom; a marker that is a line of its own begins the text of its row."""
+    return [_row_text(sorted(row, key=lambda line: line.bbox[0])) for row in rows_of(lines)]
+
+
 def is_heading(line: TextLine, style: Style) -> bool:
     """Whether a line looks like a heading: larger than the usual text, or bold where that is not and no sentence."""
     text = (line.text or "").strip()
@@ -113,7 +120,7 @@ def is_heading(line: TextLine, style: Style) -> bool:
     if len(text) > HEADING_CHARACTERS or not (any(char.isalpha() for char in text) or is_number(text)):
         return False
     if ratio is not None and ratio >= LARGER:
-        return True
+        return ratio >= MUCH_LARGER or not text.endswith((":", "："))
     if line.vertical or not style.stands_out(line) or (ratio is not None and ratio < 0.95):
         return False
     return _NUMBERED.match(text) is not None or not _SENTENCE_END.search(text)

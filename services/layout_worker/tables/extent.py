@@ -1,0 +1,39 @@
+"""How far a table without a grid reaches: its text, and the rules and coloured rows that go with it. The network's boxes are rough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from services.layout_worker.boxes import Box, common, hull, overlap
+from shared.contracts.layout import TextLine
+from shared.documents.page import FilledBox, Rule
+
+WITHIN = 0.8
+"""Share of a rule or a coloured row that lies in the table's width."""
+REACH = 1.0
+"""Line heights from the text to a rule above or below it that is still the table's."""
+WIDE = 0.3
+"""Share of the table's width from which a rule or a coloured row shows where it ends."""
+
+
+def extent(box: Sequence[float], lines: Sequence[TextLine], rules: Sequence[Rule], filled: Sequence[FilledBox]) -> Box:
+    """The box of a table that was found at `box` and holds `lines`, at least one."""
+    around = hull(line.bbox for line in lines)
+    height = min(max(1.0, line.bbox[3] - line.bbox[1]) for line in lines)
+    across = [rule.bbox for rule in rules if rule.horizontal] + [one.bbox for one in filled]
+    room = [min(around[0], box[0]) - height, around[1] - REACH * height, max(around[2], box[2]) + height]
+    room.append(around[3] + REACH * height)
+    own = [
+        mark
+        for mark in across
+        if mark[2] - mark[0] >= WIDE * (around[2] - around[0])
+        and overlap(mark[0], mark[2], room[0], room[2]) >= WITHIN * (mark[2] - mark[0])
+        and room[1] <= mark[1]
+        and mark[3] <= room[3]
+    ]
+    down = [
+        rule.bbox
+        for rule in rules
+        if not rule.horizontal and common(rule.bbox, room) >= WITHIN * common(rule.bbox, rule.bbox)
+    ]
+    return hull([around, *own, *down])
