@@ -450,7 +450,12 @@ class Join(_Group):
         description="Seconds without news of a document after which it is proven whether a task of it was lost. A queue never counts.",
     )
     store: Literal["memory", "rocksdb"] = Field(
-        "memory", description="Where open state lives; either is gone at start and recovered."
+        "memory",
+        description="Where open state lives; either is gone at start and recovered. `rocksdb` (needs `docfleet[rocksdb]`) keeps the pages of "
+        "open documents on disk.",
+    )
+    cache_bytes: int = Field(
+        64 * 2**20, ge=2**20, description="Memory of `join.store=rocksdb`: cached blocks and rows not yet written."
     )
     data: Path | None = Field(None, description="Folder of the join; none is a temporary one.")
 

@@ -34,7 +34,7 @@ from faust.types import TP
 
 from services.assembler.join.driver import Driver, Record
 from services.assembler.join.events import CONTROL, OPEN, PARSED, SOURCES, read_event
-from services.assembler.join.faust_client import JoinConsumer, OutboxProducer, make_app
+from services.assembler.join.faust_client import JoinConsumer, OutboxProducer, data_folder, make_app
 from services.assembler.join.faust_tables import (
     FaustTables,
     JoinStore,
@@ -46,11 +46,12 @@ from services.assembler.join.faust_tables import (
     read_tombstone,
     record_of,
 )
-from services.assembler.join.memory import Document, Page
+from services.assembler.join.memory import Document, Page, encode_state
 from services.assembler.join.offsets import CannotStart, checked_partitions, committed, offsets_since
 from services.assembler.join.outbox import Outbox
 from services.assembler.join.positions import Positions
 from services.assembler.join.proofs import LOOK_S
+from services.assembler.join.rows import Disk, DiskRows
 from services.assembler.join.stages import Stages
 from services.assembler.join.watchdog import Watchdog
 from shared.contracts.errors import DocfleetError
@@ -90,6 +91,9 @@ class FaustJoin:
         self._opened, opened = self._table("open", OPEN)
         parsed.read, opened.read = read_mark, read_open
         parsed.buried = read_tombstone
+        if settings.join.store == "rocksdb":
+            disk = Disk(data_folder(settings), settings.join.cache_bytes)
+            opened.make = lambda number: DiskRows(disk, number, lambda key, row: read_open(key, row, 0.0), encode_state)
         parsed.starts = lambda new: offsets_since(settings, PARSED, settings.join.remember_s, new)
         self._tables = FaustTables(self._outbox, parsed, opened)
         self._driver = Driver(self._tables, self._outbox, settings.join.window, settings.join.stall_s)
@@ -218,8 +222,12 @@ class FaustJoin:
 
     def _evict(self) -> None:
         parsed, opened = self._stores
-        known = {key for rows in opened.rows.values() for key in rows}
-        evict(parsed, time.time() - self._settings.join.remember_s, known.__contains__)
+        known = opened.rows.values()
+        evict(
+            parsed,
+            time.time() - self._settings.join.remember_s,
+            lambda key: any(key in rows for rows in known),
+        )
 
     # --- partitions come and go ---------------------------------------------------------------------------------------
 
@@ -289,9 +297,6 @@ def run(settings: Settings, health: Health) -> int:
     """Run until SIGTERM or SIGINT. 0 when it ended as asked, 1 when it could not start or go on, 3 when it was stuck, 4 after a
     failed append."""
     health.ready("recovery", False, "starting")
-    if settings.join.store != "memory":
-        log.error("join.store must be `memory`; this version has no other")
-        return 1
     if os.environ.get("PROCESSING_GUARANTEE", "at_least_once") != "at_least_once":
         log.error("the join runs at_least_once only; unset PROCESSING_GUARANTEE")
         return 1

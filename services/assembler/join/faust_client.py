@@ -77,8 +77,8 @@ def make_app(settings: Settings, partitions: int) -> faust.App:
         broker_credentials=_credentials(settings),
         processing_guarantee="at_least_once",
         store="memory://",
-        # Faust makes this folder and, with tables in memory, puts nothing in it; so one serves every process.
-        datadir=str(settings.join.data or Path(tempfile.gettempdir()) / f"docfleet-join-{os.getuid()}"),
+        # Faust makes this folder and, with tables of ours, puts nothing in it; so one serves every process.
+        datadir=str(data_folder(settings)),
         autodiscover=False,
         web_enabled=False,
         topic_allow_declare=False,
@@ -94,6 +94,11 @@ def make_app(settings: Settings, partitions: int) -> faust.App:
     if app.conf.processing_guarantee.value != "at_least_once":
         raise CannotStart("Faust's processing guarantee must be at_least_once; unset PROCESSING_GUARANTEE")
     return app
+
+
+def data_folder(settings: Settings) -> Path:
+    """The folder of the join; what is in it outlives no process."""
+    return settings.join.data or Path(tempfile.gettempdir()) / f"docfleet-join-{os.getuid()}"
 
 
 def _credentials(settings: Settings) -> Any:

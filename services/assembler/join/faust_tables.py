@@ -14,7 +14,7 @@ Writes do not go through Faust's table interface, but through the join's outbox 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any, Generic, TypeVar
 
 import faust
@@ -60,7 +60,8 @@ class JoinStore(memory.Store, Generic[V]):  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.rows: dict[int, dict[bytes, V]] = {}
+        self.rows: dict[int, MutableMapping[bytes, V]] = {}
+        self.make: Callable[[int], MutableMapping[bytes, V]] = lambda _: {}
         self.read: Callable[[bytes | None, bytes, float], V] = _unread
         self.buried: Callable[[Headers | list[tuple[str, bytes | None]], float], V | None] = lambda head, at: None
         self.starts: Callable[[set[int]], dict[int, int]] = lambda _: {}
@@ -72,9 +73,12 @@ class JoinStore(memory.Store, Generic[V]):  # type: ignore[misc]
 
     # --- what the join does -------------------------------------------------------------------------------------------
 
-    def partition(self, number: int) -> dict[bytes, V]:
+    def partition(self, number: int) -> MutableMapping[bytes, V]:
         """Rows of a partition."""
-        return self.rows.setdefault(number, {})
+        rows = self.rows.get(number)
+        if rows is None:
+            rows = self.rows[number] = self.make(number)
+        return rows
 
     def appended(self, partition: int, offset: int) -> None:
         """Our own append has this offset; recovery needs it no more. May be called on any thread."""
@@ -125,7 +129,8 @@ class JoinStore(memory.Store, Generic[V]):  # type: ignore[misc]
         self.moved(revoked, newly_assigned)
         for tp in (*revoked, *newly_assigned):
             if tp.topic == topic:
-                self.rows.pop(tp.partition, None)
+                if (rows := self.rows.pop(tp.partition, None)) is not None:
+                    rows.clear()
                 self._offsets.pop(tp, None)
         new = {tp.partition for tp in newly_assigned if tp.topic == topic}
         if new:

@@ -333,11 +333,12 @@ def lost_page(work: Any) -> bool:
 
 
 def test_lost_work_is_proven_and_given_up_and_what_is_forgotten_stays_so(
-    fresh_kafka: KafkaServer, start: Start
+    fresh_kafka: KafkaServer, start: Start, tmp_path: Path
 ) -> None:
     bootstrap = fresh_kafka.bootstrap
     parsed, letters = Log(bootstrap, "docs.parsed"), Log(bootstrap, "docs.dlq")
-    first = start(bootstrap, DOCFLEET_JOIN__STALL_S="1")
+    disk = {"DOCFLEET_JOIN__STORE": "rocksdb", "DOCFLEET_JOIN__DATA": str(tmp_path / "join")}
+    first = start(bootstrap, DOCFLEET_JOIN__STALL_S="1", **disk)
     with JoinFleet(bootstrap, loses=lost_page, commits=True) as fleet:
         fleet.produce(opened("d", 4))
         fleet.produce(opened("gone", 2, lane="bulk"))  # its page 2 is lost as well
@@ -352,7 +353,7 @@ def test_lost_work_is_proven_and_given_up_and_what_is_forgotten_stays_so(
         assert given_up.lost == ["layout-g0-p00002"]
         first.kill()
         # The mark of the tombstone is recovered from its header: the document does not begin again.
-        second = start(bootstrap)
+        second = start(bootstrap, **disk)
         assert "ended=2" in second.until("recovered", 90)
         fleet.produce(opened("gone", 2))
         fleet.produce(opened("gone", 0, generation=1))
