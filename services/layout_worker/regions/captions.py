@@ -19,6 +19,8 @@ LINES = 8
 """Lines of a caption, at most: those of papers explain what is seen."""
 NEAR = 3.0
 """Line heights between a caption and what it names, at most."""
+BESIDE = 0.2
+"""Share of the page's width that may lie between a caption of one line and what it names."""
 RIGHT_UNDER, UNDER_LINES = 1.3, 3
 """Line heights between a picture and a small text that is its caption without saying so, and lines of that, at most."""
 SMALL = 0.92
@@ -28,8 +30,8 @@ GOES_ON = 0.5
 SENTENCE = 60
 """Width in Latin letters from which a text in the page's usual type that does not begin like a caption is none: it is a paragraph beside."""
 _CAPTION = re.compile(
-    r"\s*(?:(?:fig(?:ure|\.)?|table|tab\.|chart|plate|scheme|abb(?:ildung|\.)|tabelle)\s*[\dIVXA-Z]{1,4}(?:[.-]\d+)*\b|(?:图表|圖表|図表|表格|[图表圖図])[\s]*[\d一二三四五六七八九十]+(?:[-.．]\d+)*)",
-    re.I,
+    r"\s*(?:(?i:fig(?:ure|\.)?|table|tab\.|chart|plate|scheme|abb(?:ildung|\.)|tabelle)\s*(?:\d{1,3}|[IVXL]{1,5}|[A-Z])(?:[.-]\d+)*\b"
+    r"|(?:图表|圖表|図表|表格|[图表圖図])\s*[\d一二三四五六七八九十]+(?:[-.．]\d+)*)"
 )
 
 
@@ -45,12 +47,12 @@ def parted(thing: Draft) -> list[Draft]:
     """
     lines = sorted(thing.lines, key=columns.place)
     found = _at_top(lines) or _at_bottom(lines)
-    if not found or len(found) == len(lines):
+    if not found or (len(found) == len(lines) and thing.label != "picture"):
         return [thing]
     taken = {id(line) for line in found}
     rest = [line for line in lines if id(line) not in taken]
     around, (x0, y0, x1, y1) = hull(line.bbox for line in found), thing.bbox
-    if found[0] is lines[0]:
+    if around[1] + around[3] < y0 + y1:
         y0 = max(y0, around[3])
     else:
         y1 = min(y1, around[1])
@@ -86,12 +88,14 @@ def _is_alone(line: TextLine, lines: Sequence[TextLine]) -> bool:
     )
 
 
-def kind_of(draft: Draft, style: Style, things: Sequence[Draft]) -> Label | None:
+def kind_of(draft: Draft, style: Style, things: Sequence[Draft], width: float) -> Label | None:
     """`caption` where a text is one by its beginning, or by its type right under a picture; `text` where one of the network's is none; none
-    where nothing speaks for either. `things` are the pictures and tables of the page."""
+    where nothing speaks for either. `things` are the pictures and tables of the page, `width` is the page's."""
     text = (draft.lines[0].text or "").strip()
     if begins_caption(text) and len(draft.lines) <= LINES:
-        return "caption" if draft.label == "caption" or is_by_its_thing(draft, things) else None
+        # A short one may stand at the margin, or in the middle, of what it names.
+        beside = BESIDE * width if len(draft.lines) == 1 else 0.0
+        return "caption" if draft.label == "caption" or is_by_its_thing(draft, things, beside) else None
     small = all((style.ratio(line) or 1.0) <= SMALL or line.italic for line in draft.lines)
     if draft.label == "caption":
         whole = " ".join(line.text or "" for line in draft.lines)
@@ -102,12 +106,13 @@ def kind_of(draft: Draft, style: Style, things: Sequence[Draft]) -> Label | None
     return None
 
 
-def is_by_its_thing(draft: Draft, things: Sequence[Draft]) -> bool:
-    """Whether a picture or a table stands close above or below."""
+def is_by_its_thing(draft: Draft, things: Sequence[Draft], beside: float = 0.0) -> bool:
+    """Whether a picture or a table stands close above or below, or so far beside that."""
     x0, y0, x1, y1 = draft.bbox
     reach = NEAR * max(line.bbox[3] - line.bbox[1] for line in draft.lines)
     return any(
-        overlap(x0, x1, other.bbox[0], other.bbox[2]) > 0 and -overlap(y0, y1, other.bbox[1], other.bbox[3]) <= reach
+        overlap(x0, x1, other.bbox[0], other.bbox[2]) > -beside
+        and -overlap(y0, y1, other.bbox[1], other.bbox[3]) <= reach
         for other in things
     )
 

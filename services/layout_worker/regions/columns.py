@@ -89,6 +89,11 @@ def place(line: TextLine) -> tuple[float, float, float, float, str]:
     return (line.bbox[1], line.bbox[0], line.bbox[3], line.bbox[2], line.text or "")
 
 
+def reading_place(line: TextLine) -> tuple[float, ...]:
+    """Sorts vertical lines as they are read: columns from right to left, each from the top."""
+    return (-line.bbox[2], line.bbox[1], *place(line)[2:4])
+
+
 def _is_in_reach(above: TextLine, line: TextLine) -> bool:
     """Whether this line, or one that begins further down, can be a neighbour of an earlier one."""
     return above.vertical or line.bbox[1] - above.bbox[3] <= SAME_SIZE * (above.bbox[3] - above.bbox[1])

@@ -63,7 +63,7 @@ class _Page:
     """What the regions of a page are compared with."""
 
     def __init__(self, drafts: Sequence[Draft], style: Style, width: float, height: float) -> None:
-        self.style = style
+        self.style, self.width = style, width
         self.lines = [line for draft in drafts for line in draft.lines]
         self.margins = _Margins(self.lines, width, height)
         self.things = [draft for draft in drafts if draft.label in ("picture", "table")]
@@ -186,7 +186,7 @@ def _text_kind(draft: Draft, label: Label, page: _Page) -> Label:
     deep = draft.bbox[1] >= NOTE_ZONE * page.margins.height
     if small and deep and _NOTE.match(texts[0]) and not captions.begins_caption(texts[0]):
         return "footnote"
-    caption = captions.kind_of(draft, style, page.things)
+    caption = captions.kind_of(draft, style, page.things, page.width)
     if caption == "caption":
         return "caption"
     if label == "caption":

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, overlap, share_inside
 from services.layout_worker.found import FoundBox
-from services.layout_worker.regions import columns, doubts, forms, formulas, kinds, settling, structure
+from services.layout_worker.regions import captions, columns, doubts, forms, formulas, kinds, settling, structure
 from services.layout_worker.regions.drafts import HOLDS_TEXT, Draft, Drawn, Piece
 from services.layout_worker.regions.style import style_of
 from services.layout_worker.tables import aligned, extent, ruled, striped
@@ -113,7 +113,8 @@ def _tables(drawn: Drawn, lines: Sequence[TextLine], grids: Sequence[Box], field
                 )
             )
     taken = [*grids, *(table.bbox for table in tables), *drawn.figures, *drawn.seals]
-    for cells_of in aligned.by_alignment([line for line in lines if all(common(line.bbox, box) <= 0 for box in taken)]):
+    free = [line for line in lines if all(common(line.bbox, box) <= 0 for box in taken)]
+    for cells_of in aligned.by_alignment([line for line in free if not captions.begins_caption(line.text or "")]):
         box = hull(line.bbox for line in cells_of)
         tables.append(
             Draft(

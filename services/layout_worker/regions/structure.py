@@ -65,7 +65,7 @@ def drafts(lines: Sequence[TextLine], style: Style, taken: Sequence[Box] = ()) -
 def parted(label: Label, lines: Sequence[TextLine], style: Style) -> list[tuple[Label, list[TextLine]]]:
     """Lines of one column in runs of one kind, in their order: headings, code, lists, and `label` for the rest."""
     runs: list[tuple[Kind, list[TextLine]]] = []
-    for line in sorted(lines, key=columns.place):
+    for line in sorted(lines, key=columns.reading_place if all(line.vertical for line in lines) else columns.place):
         kind = _kind(line, style)
         if runs and runs[-1][0] == kind and (kind != "heading" or not _differ(runs[-1][1][-1], line)):
             runs[-1][1].append(line)

@@ -49,17 +49,25 @@ def style_of(lines: Iterable[TextLine]) -> Style:
         elif line.quad is not None and not line.vertical:
             heights.append(quad_height(line.quad))
     prose = [line for line in own if _is_prose(line)]
+    size, bold, total = _usual(own)
     if sum(len(line.text or "") for line in prose) >= FEW:
-        own = prose
+        # Small print is prose too, and a form may have more of it than of anything else that is prose: the larger of the two is the text.
+        size, bold, total = max(_usual(prose), (size, bold, total), key=lambda usual: usual[0])
+    if total < FEW:
+        size = 0.0
+    return Style(size, bold, median(heights) if len(heights) >= 4 else 0.0)
+
+
+def _usual(lines: Iterable[TextLine]) -> tuple[float, bool, int]:
+    """Size and weight of most characters, and how many there are."""
     sizes: Counter[float] = Counter()
     bold = total = 0
-    for line in own:
+    for line in lines:
         count = len(line.text or "")
         sizes[round((line.font_size or 0.0) * 2) / 2] += count
         bold += count * line.bold
         total += count
-    size = min(sizes, key=lambda key: (-sizes[key], key)) if total >= FEW else 0.0
-    return Style(size, 2 * bold > total, median(heights) if len(heights) >= 4 else 0.0)
+    return min(sizes, key=lambda key: (-sizes[key], key), default=0.0), 2 * bold > total, total
 
 
 def _is_prose(line: TextLine) -> bool:

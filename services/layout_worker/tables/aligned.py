@@ -74,7 +74,7 @@ def _table(run: Sequence[Row]) -> list[list[TextLine]]:
     if len(columns) < LEAST_PIECES:
         return []
     first, last = full[0], full[-1]
-    while first > 0 and len(run[first - 1]) >= 2 and _fits(run[first - 1], columns):
+    while first > 0 and _belongs(run[first], run[first - 1]):
         first -= 1
     while last + 1 < len(run) and _fits(run[last + 1], columns) and _belongs(run[last], run[last + 1]):
         last += 1
@@ -113,6 +113,6 @@ def _fits(row: Row, columns: Sequence[tuple[float, float]]) -> bool:
 
 
 def _belongs(above: Row, row: Row) -> bool:
-    """Whether a row that is not full goes on a table: it has two pieces, or stands beside the last row as a cell of two rows does."""
-    bottom, top = max(line.bbox[3] for line in above), min(line.bbox[1] for line in row)
-    return len(row) >= 2 or top < bottom
+    """Whether a row that is not full is a table's next: it has two pieces, or stands beside the other as a cell of two rows does."""
+    one, other = hull(line.bbox for line in above), hull(line.bbox for line in row)
+    return len(row) >= 2 or overlap(one[1], one[3], other[1], other[3]) > 0

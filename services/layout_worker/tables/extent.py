@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.layout_worker.boxes import Box, common, hull, overlap
+from services.layout_worker.boxes import Box, common, hull, overlap, share_inside
 from shared.contracts.layout import TextLine
 from shared.documents.page import FilledBox, Rule
 
@@ -31,9 +31,15 @@ def extent(box: Sequence[float], lines: Sequence[TextLine], rules: Sequence[Rule
         and room[1] <= mark[1]
         and mark[3] <= room[3]
     ]
+    own += [one.bbox for one in filled if _is_row(one.bbox, lines, height)]
     down = [
         rule.bbox
         for rule in rules
         if not rule.horizontal and common(rule.bbox, room) >= WITHIN * common(rule.bbox, rule.bbox)
     ]
     return hull([around, *own, *down])
+
+
+def _is_row(band: Sequence[float], lines: Sequence[TextLine], height: float) -> bool:
+    """Whether a coloured box is the ground of a row, wherever it ends: it holds a line of the table and is no higher than three."""
+    return band[3] - band[1] <= 3 * height and any(share_inside(line.bbox, band) >= WITHIN for line in lines)
