@@ -24,6 +24,8 @@ class Entry(NamedTuple):
     folder: str
     language: str
     truth: dict[str, Any]
+    truth_by: str = ""
+    """Where the truth is from, in the manifest's words."""
 
     def read(self, key: str) -> str:
         """The truth file that `truth[key]` names."""
@@ -42,7 +44,8 @@ def entries(corpus: Path, folders: Sequence[str]) -> list[Entry]:
         folder, _, file = one["file"].partition("/")
         if folder in folders:
             truth = one.get("truth") or {}
-            found.append(Entry(corpus / one["file"], Path(file).stem, folder, one.get("language") or "", truth))
+            by = one.get("truth_by") or ""
+            found.append(Entry(corpus / one["file"], Path(file).stem, folder, one.get("language") or "", truth, by))
     return found
 
 
@@ -72,12 +75,14 @@ def pages(document: ParsedDocument, leave_out: Sequence[str] = ("picture",)) -> 
 
 
 def text_of(block: Block, page_no: int) -> str:
-    """What a block says on a page."""
-    place = next(place for place in block.prov if place.page_no == page_no)
+    """What a block says on a page, in all its places there: a paragraph may go on in the next column."""
     if block.table is not None:
         first = block.prov[0].page_no
         return "\n".join(cell.text for cell in block.table.cells if (cell.page_no or first) == page_no)
-    return block.text[slice(*place.char_span)] if place.char_span else block.text
+    places = [place for place in block.prov if place.page_no == page_no]
+    if any(place.char_span is None for place in places):
+        return block.text
+    return "\n".join(block.text[slice(*place.char_span)] for place in places if place.char_span)
 
 
 def _on(document: ParsedDocument, page_no: int) -> list[Block]:

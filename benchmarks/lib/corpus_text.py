@@ -20,6 +20,8 @@ _FOLDED = str.maketrans(
 )
 """Dashes and bullets are one, and so are quotes; the long s is an s."""
 _OLD_UMLAUTS = {"aͤ": "ä", "oͤ": "ö", "uͤ": "ü"}
+_UNSEEN = re.compile(r"[\s\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]+")
+"""Blanks, and marks of direction and of possible breaks, which nobody sees."""
 UNREADABLE = "~"
 """Marks, in the truth, a character nobody can read."""
 
@@ -34,11 +36,11 @@ class TextScore(NamedTuple):
 
 
 def normal(text: str) -> str:
-    """NFKC, no blanks, dashes, bullets and quotes folded."""
+    """NFKC, no blanks and marks of direction, dashes, bullets and quotes folded."""
     for old, new in _OLD_UMLAUTS.items():
         text = text.replace(old, new)
     text = unicodedata.normalize("NFKC", text).translate(_FOLDED)
-    return re.sub(r"\s+", "", text)
+    return _UNSEEN.sub("", text)
 
 
 def compare(truth: str, found: str) -> TextScore:

@@ -10,6 +10,7 @@ from shared.documents.docx.archive import Target
 from shared.documents.docx.drawings import Drawing, chosen, drawing_of
 from shared.documents.docx.formula import latex
 from shared.documents.docx.marks import Marks
+from shared.documents.docx.numbering import SYMBOLS
 from shared.documents.docx.styles import Styles
 from shared.documents.docx.xml import Element, attribute, child, name, switched
 
@@ -202,8 +203,6 @@ def switched_on(element: Element, prefixed: str) -> bool:
 
 def _symbol(element: Element) -> str:
     """A character of a symbol font; Word keeps them in the private use area."""
-    from shared.documents.docx.numbering import SYMBOLS
-
     code = attribute(element, "w:char") or ""
     try:
         point = int(code, 16)
