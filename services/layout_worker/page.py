@@ -256,6 +256,7 @@ def assemble(
             *(msgspec.structs.replace(_on_page(Piece(line), page).line, hidden="ocr_layer") for line in unseen),
         ],
         notes=[_on_page(Piece(line), page).line for line in judged.notes],
+        links=page.links,
         models=models,
         warnings=[*page.warnings, *judged.warnings, *warnings],
     )

@@ -139,6 +139,16 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
     """Row of `layout.route` that decided who reads it; none where no row was needed."""
 
 
+class LinkArea(msgspec.Struct, frozen=True, kw_only=True):
+    """A link of a page: what is clicked on."""
+
+    bbox: list[float]
+    uri: str
+    """As the source has it, never followed; `#page=3` is a page of the document itself."""
+    text: str = ""
+    """The characters of the page's own text that lie under it, blanks collapsed; empty where there are none (a picture, a scan)."""
+
+
 class FlowBlock(msgspec.Struct, frozen=True, kw_only=True):
     """One thing of a document that is text without places (DOCX), in the order of reading."""
 
@@ -188,6 +198,7 @@ class PageLayout(msgspec.Struct, frozen=True, kw_only=True):
     """Text of the page that cannot be seen, each line with the reason in `hidden`."""
     notes: list[TextLine] = []
     """Text of annotations that pop up beside the page: comments, sticky notes."""
+    links: list[LinkArea] = []
     tasks: list[TaskRef] = []
     models: list[ModelRef] = []
     warnings: list[Warning] = []

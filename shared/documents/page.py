@@ -12,7 +12,7 @@ import msgspec
 
 from shared.children.block import Block
 from shared.contracts.document import OutlineEntry, Unit, Warning
-from shared.contracts.layout import Hidden, PageGeometry
+from shared.contracts.layout import Hidden, LinkArea, PageGeometry
 
 Origin = Literal["contents", "annotation", "widget"]
 """What shows a text: the page's contents, an annotation, or a form field."""
@@ -126,6 +126,7 @@ class OpenedPage(msgspec.Struct, frozen=True, kw_only=True):
     filled_boxes: list[FilledBox] = []
     image_boxes: list[list[float]] = []
     annotations: list[Annotation] = []
+    links: list[LinkArea] = []
     warnings: list[Warning] = []
 
 

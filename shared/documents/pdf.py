@@ -25,6 +25,7 @@ from shared.documents.annotations import annotations_of, field_lines, storable
 from shared.documents.blame import raised_in
 from shared.documents.frame import Frame
 from shared.documents.limits import Bounds, check_pages, check_pixels
+from shared.documents.links import links_of
 from shared.documents.marks import Marks, prepare
 from shared.documents.page import Inspected, OpenedPage, PageAnswer, PageCall
 from shared.documents.pictures import SMALL_SIDE, packed
@@ -159,6 +160,7 @@ class PdfFile:
             marks = Marks(page, *frame.unrotated, self._limits.max_page_drawings)
             lines = native_lines(page, frame, marks, self._limits, page_no)
             annotations = annotations_of(page, frame, lines)
+            links = links_of(page, frame)
             fields = [one for one in annotations if one.kind == "widget" and one.shown]
             if fields:
                 shown = field_lines([line for line in lines if line.origin == "widget"], fields)
@@ -189,6 +191,7 @@ class PdfFile:
             filled_boxes=marks.filled_boxes(frame),
             image_boxes=marks.image_boxes(frame),
             annotations=annotations,
+            links=links,
         )
         return opened, marks
 

@@ -70,9 +70,20 @@ def _document(path: Path) -> ParsedDocument:
 
 
 def test_a_born_digital_page(tmp_path, mark):
-    done = _parse(_pdf(tmp_path / "page.pdf", 1), "-o", tmp_path / "out")
+    with pymupdf.open(_pdf(tmp_path / "plain.pdf", 1)) as source:
+        where = source[0].search_for("brown fox")[2]
+        source[0].insert_link({"kind": pymupdf.LINK_URI, "from": where, "uri": "https://example.org/fox"})
+        source.save(tmp_path / "page.pdf")
+    done = _parse(tmp_path / "page.pdf", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stdout + done.stderr
     document = _document(tmp_path / "out" / "page.json")
+    assert [(b.text[k.start : k.end], k.uri) for b in document.blocks for k in b.links] == [
+        ("brown fox", "https://example.org/fox")
+    ]
+    assert (
+        "[brown fox](https://example.org/fox) jumps over the lazy dog. (1.3)"
+        in (tmp_path / "out" / "page.md").read_text()
+    )
     text = "\n".join(block.text for block in document.blocks)
     assert "Chapter 1" in text
     assert "lazy dog. (1.12)" in text

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from services.assembler.document import table_parts
+from services.assembler.document import links, table_parts
 from services.assembler.document.text import is_cjk, join, marker
 from shared.contracts.document import Block
 
@@ -127,5 +127,10 @@ def _one(a: Block, b: Block) -> Block:
     known = [(x.confidence, len(x.text)) for x in (a, b) if x.confidence is not None]
     confidence = sum(c * n for c, n in known) / sum(n for _, n in known) if known else None
     return replace(
-        a, text=text, prov=prov, lines=lines, confidence=None if confidence is None else round(confidence, 4)
+        a,
+        text=text,
+        prov=prov,
+        lines=lines,
+        links=links.joined(a, b, cut),
+        confidence=None if confidence is None else round(confidence, 4),
     )

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from services.assembler.document import captions, flow, joins, lists, sections, upright
+from services.assembler.document import captions, flow, joins, links, lists, sections, upright
 from services.assembler.document.boxes import overlap
 from services.assembler.document.order import Item, reading_order
 from services.assembler.document.regions import apart, best_readings, blocks_of, skew
@@ -70,7 +70,9 @@ def compose_page(given: PageInput) -> ComposedPage:
         )
     if given.layout.slope:
         level, readings = upright.straightened(given.layout, given.readings)
-        return upright.restored(compose_page(replace(given, layout=level, readings=readings)), given.layout)
+        level = replace(level, links=[])  # they are in the frame of the page, as its blocks will be again
+        composed = upright.restored(compose_page(replace(given, layout=level, readings=readings)), given.layout)
+        return replace(composed, blocks=links.linked(composed.blocks, given.layout.links, given.page_no))
     layout = given.layout
     if layout.flow is not None:
         return _flowing(given, layout, errors)
@@ -85,7 +87,7 @@ def compose_page(given: PageInput) -> ComposedPage:
     blocks += [*_apart(layout.notes, layout, "notes"), *_apart(layout.invisible, layout, "invisible")]
     blocks = captions.attached(blocks)
     names = {block.id: f"p{given.page_no:05d}-b{index:03d}" for index, block in enumerate(blocks)}
-    blocks = _numbered(blocks, names)
+    blocks = links.linked(_numbered(blocks, names), layout.links, given.page_no)
     warnings = sorted(
         [
             *layout.warnings,
