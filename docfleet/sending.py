@@ -18,8 +18,12 @@ from shared.streams.clients import producer_config
 from shared.streams.lanes import topic_of
 from shared.telemetry import tracing
 
+QUEUE = 20_000
+"""Records that wait for the broker; then `send` waits."""
 FLUSH_S = 120.0
 """Seconds the broker has for what is still out at the end."""
+BROKEN_OFF_S = 5.0
+"""The same where the run broke off."""
 
 
 class Sender:
@@ -27,7 +31,7 @@ class Sender:
 
     def __init__(self, settings: Settings, source: str) -> None:
         """`source` is named in the records' headers."""
-        self._producer = Producer(producer_config(settings) | {"linger.ms": 20})
+        self._producer = Producer(producer_config(settings) | {"linger.ms": 20, "queue.buffering.max.messages": QUEUE})
         self._source = source
         self._refused = ""
         self.sent = 0
@@ -42,7 +46,8 @@ class Sender:
         if kind is None:
             self.flush()
         else:
-            self._producer.purge()
+            # What was handed over is told of all the same, so that a journal knows.
+            self._producer.flush(BROKEN_OFF_S)
 
     def send(self, topic: str, key: str, record: msgspec.Struct, delivered: Callable[[], None] = lambda: None) -> None:
         """Queue a typed record; one that says `bulk` goes to the topic's second lane. Waits only while the queue is full.

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from docfleet.cli.parse import LayoutMode, Ocr, VlMode
 
+if TYPE_CHECKING:
+    from docfleet.client import Client
+    from docfleet.feed import Feed
+    from shared.contracts.records import DocumentSubmitted
+
 
 def submit(
-    sources: Annotated[list[str], typer.Argument(metavar="FILE|FOLDER|s3://BUCKET/KEY...", help="What to parse.")],
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE|FOLDER|PATTERN|s3://BUCKET/KEY|s3://BUCKET/PREFIX/...]", help="What to parse."),
+    ] = None,
+    manifest: Annotated[
+        Path | None,
+        typer.Option(
+            help="A list of sources: CSV with a head (`source,document_id,tenant,pages,...`) or JSON lines (`.jsonl`).",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option(
+            help="Note here what was submitted, and skip what is noted already: a run that broke off is taken up by the same command."
+        ),
+    ] = None,
     bucket: Annotated[str, typer.Option(help="Bucket that local files are uploaded to.")] = "docfleet-uploads",
     document_id: Annotated[str | None, typer.Option(help="Id of the document (one source only).")] = None,
     generation: Annotated[int, typer.Option(min=0, help="Attempt; one higher parses a document again.")] = 0,
@@ -25,9 +49,15 @@ def submit(
     password_ref: Annotated[
         str | None, typer.Option(help="Name of the secret with the password (limits.passwords).")
     ] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for the results; exit code as `docfleet parse`.")] = False,
+    wait: Annotated[
+        bool,
+        typer.Option("--wait", help="Wait for the results and print each as it comes; exit code as `docfleet parse`."),
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not print the ids.")] = False,
 ) -> None:
-    """Submit documents: files are uploaded, then `docs.incoming` gets a record for each. Prints their ids.
+    """Submit documents, one or a million: files are uploaded, then `docs.incoming` gets a record for each. Prints their ids.
+
+    An object's document has the id that its own bucket notification would give it. Memory does not grow with the number.
 
     Examples:
 
@@ -35,61 +65,140 @@ def submit(
 
         docfleet submit s3://invoices/2026/07/a.pdf --priority bulk
 
+        docfleet submit 's3://invoices/2026-*/*.pdf' --journal july.tsv --quiet
+
+        docfleet submit --manifest list.csv --wait
+
         docfleet submit report.pdf --document-id order-17 --generation 1
     """
-    from docfleet.cli.console import console, fail, quiet_logs, told
+    from docfleet.cli.console import fail, quiet_logs, told
 
-    if document_id is not None and len(sources) != 1:
+    if bool(sources) == bool(manifest):
+        raise fail("name what to submit: files, folders, objects, or --manifest LIST")
+    if document_id is not None and len(sources or ()) != 1:
         raise fail("--document-id names one document: give one source")
     if priority not in ("interactive", "normal", "bulk"):
         raise fail("--priority is interactive, normal or bulk")
     worst = 0
     quiet_logs()
     with told():
-        from docfleet.cli.watch import parsed_line
         from docfleet.client import Client
-        from docfleet.outcomes import severity
+        from docfleet.feed import Feed
+        from docfleet.sending import Sender
+        from docfleet.sources import listed, named
+        from docfleet.submitting import Journal
+        from docfleet.submitting import submit as submit_all
         from shared.contracts.ids import is_document_id
         from shared.contracts.options import Options, selected_pages
 
         if document_id is not None and not is_document_id(document_id):
             raise fail("a document id has 1 to 128 of A-Z a-z 0-9 . _ : -")
         selected_pages(pages, 1)
-        options = Options(
-            ocr=ocr.value,
-            layout=layout.value,
-            vl=vl.value,
-            vl_profile=vl_profile,
-            pages=pages,
-            password_ref=password_ref,
-        )
-        screen = console()
+        fields = {
+            "document_id": document_id,
+            "generation": generation,
+            "priority": priority,
+            "tenant": tenant,
+            "options": Options(
+                ocr=ocr.value,
+                layout=layout.value,
+                vl=vl.value,
+                vl_profile=vl_profile,
+                pages=pages,
+                password_ref=password_ref,
+            ),
+        }
         with Client() as client:
-            names: dict[str, str] = {}
-            for source in _expanded(sources):
-                done = client.submit(
-                    source,
-                    options=options,
-                    document_id=document_id,
-                    generation=generation,
-                    priority=priority,  # type: ignore[arg-type]  # checked above
-                    tenant=tenant,
-                    bucket=bucket,
-                )
-                names[done.document_id] = str(source)
-                typer.echo(f"{done.document_id}  {source}")
-            if wait:
-                for parsed in client.results():
-                    worst = max(worst, severity(parsed.status))
-                    screen.print(parsed_line(parsed, names[parsed.document_id]))
+            # In position before the first submission, so that no result is missed.
+            feed = Feed(client.settings, ["docs.parsed"], "now") if wait else None
+            noted = Journal(journal) if journal is not None else None
+            waiting: dict[str, tuple[int, str]] = {}
+            try:
+                with Sender(client.settings, "submit") as sender:
+                    given = named(client.store, sources) if sources else listed(manifest)  # type: ignore[arg-type]
+                    call = submit_all(
+                        client.store,
+                        sender,
+                        given,
+                        uploads=bucket,
+                        fields=fields,
+                        journal=noted,
+                        told=_teller(waiting if wait else None, quiet),
+                    )
+                    done = client.background.run(call)
+            finally:
+                if noted is not None:
+                    noted.close()
+            if done.skipped or quiet:
+                typer.echo(f"{done.submitted} submitted, {done.skipped} were in the journal", err=True)
+            if feed is not None:
+                worst = _awaited(client, feed, waiting)
+                feed.close()
     raise typer.Exit(worst)
 
 
-def _expanded(sources: list[str]) -> list[Path | str]:
-    """Objects as they are named, files and the documents of folders as paths."""
-    from docfleet.inputs import find
+def _teller(waiting: dict[str, tuple[int, str]] | None, quiet: bool) -> Callable[[DocumentSubmitted, str], None]:
+    """Prints ids as they are given, and now and then on a terminal how many there are."""
+    import sys
 
-    expanded: list[Path | str] = []
-    for source in sources:
-        expanded += [source] if source.startswith("s3://") else [given.path for given in find([Path(source)]).inputs]
-    return expanded
+    count, last = 0, time.monotonic()
+
+    def told(submission: DocumentSubmitted, name: str) -> None:
+        nonlocal count, last
+        count += 1
+        if waiting is not None:
+            waiting[submission.document_id or ""] = submission.generation, name
+        if not quiet:
+            typer.echo(f"{submission.document_id}  {name}")
+        elif sys.stderr.isatty() and time.monotonic() - last > 1:
+            last = time.monotonic()
+            typer.echo(f"\r{count} submitted", nl=False, err=True)
+
+    return told
+
+
+def _awaited(client: Client, feed: Feed, waiting: dict[str, tuple[int, str]]) -> int:
+    """Print the results of documents as they come, each once; the exit code of the worst.
+
+    A document that had ended before, at this generation, is not published again: its mark says how it ended.
+    """
+    from docfleet.cli.console import console
+    from docfleet.cli.watch import parsed_line
+    from docfleet.outcomes import severity
+    from shared.contracts.codec import decode
+    from shared.contracts.errors import DocfleetError, ErrorCode
+    from shared.contracts.layout import DoneMark
+    from shared.contracts.records import DocumentParsed
+    from shared.objects import keys
+
+    screen, worst = console(), 0
+    looked = 0.0
+    while waiting:
+        for record in feed.read(0.5):
+            if not isinstance(record, DocumentParsed) or record.document_id not in waiting:
+                continue
+            if record.generation >= waiting[record.document_id][0]:
+                screen.print(parsed_line(record, waiting.pop(record.document_id)[1]))
+                worst = max(worst, severity(record.status))
+        if time.monotonic() - looked < _LOOK_S:
+            continue
+        looked = time.monotonic()
+        for document_id in list(waiting)[:_LOOKED]:
+            try:
+                stored = client.background.run(client.store.get(client.settings.objects.bucket, keys.done(document_id)))
+            except DocfleetError as error:
+                if error.code is not ErrorCode.source_missing:
+                    raise
+                continue
+            mark = decode(stored, DoneMark)
+            if mark.generation < waiting[document_id][0]:
+                continue
+            typer.echo(f"{waiting.pop(document_id)[1]}  {mark.status}  (had ended before)")
+            worst = max(worst, severity(mark.status))
+    return worst
+
+
+_LOOK_S = 10.0
+"""Between two looks for documents whose results were published before this command."""
+_LOOKED = 500
+"""Documents of one such look, those submitted first."""

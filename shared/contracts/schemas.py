@@ -16,7 +16,16 @@ import orjson
 
 from shared.contracts import records
 from shared.contracts.document import ParsedDocument
-from shared.contracts.layout import CacheEntry, ComposedPage, DoneMark, Inspection, PageLayout, Reading, TaskError
+from shared.contracts.layout import (
+    CacheEntry,
+    ComposedPage,
+    DoneMark,
+    Inspection,
+    Lease,
+    PageLayout,
+    Reading,
+    TaskError,
+)
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -29,6 +38,7 @@ _STORED: tuple[type[msgspec.Struct], ...] = (
     Inspection,
     CacheEntry,
     DoneMark,
+    Lease,
 )
 _PUBLIC: tuple[type[msgspec.Struct], ...] = (
     records.DocumentSubmitted,
