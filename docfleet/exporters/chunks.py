@@ -23,6 +23,8 @@ MAX_CHARS = 1_500
 MIN_CHARS = 50
 """Least bound that can be asked for."""
 _HEADINGS = ("title", "section_header")
+_OPEN_LINK = re.compile(r"(?<!\\)!?\[(?:\\.|[^\[\]\\])*(?:\](?:\([^()\s]*)?)?\Z")
+"""A link or picture that a text ends in the middle of; brackets that are none are escaped in our Markdown."""
 _SENTENCE = re.compile(r"[.!?…](?=[\s\"'”’)\]])|[。！？；]")
 
 
@@ -181,8 +183,11 @@ def _prose(text: str, offset: int, room: int, max_chars: int, *, by_lines: bool)
 
 
 def _break(text: str, limit: int, *, by_lines: bool) -> int:
-    """Where to cut a text that is longer than `limit`: after a line, a sentence, a word, or, where there is none, anywhere but in an escape."""
+    """Where to cut a text longer than `limit`: after a line, a sentence, a word, or, where there is none, anywhere but in an escape or a link."""
     least = limit // 3
+    link = _OPEN_LINK.search(text[:limit])
+    if link is not None and link.start() >= least:
+        limit = link.start()
     line = text.rfind("\n", least, limit)
     if line > 0:
         return line

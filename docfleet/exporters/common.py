@@ -9,6 +9,8 @@ from shared.contracts.document import Block, ParsedDocument, Section
 
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 forbids (section 2.2, production Char)."""
+_SAFE = re.compile(r"(?:https?|ftp|mailto|tel):[^\s\x00-\x1f]+\Z", re.I)
+_PAGE = re.compile(r"#page=([1-9]\d{0,8})\Z")
 _BULLET = re.compile(r"\s*([•‣▪▫■□◆◇●○◦∙·–—*➢➤✓✔►▶-])(?:\s+|(?<=[•‣▪▫■□◆◇●○◦➢➤✓✔►▶]))(?=\S)")
 _NUMBER = re.compile(
     r"\s*([(（\[]?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})(?:[)）\]]|[.．、](?=\s|[^\d\s]))|[\u2460-\u2473])\s*(?=\S)"
@@ -34,6 +36,14 @@ def marked(text: str) -> tuple[str, str, bool]:
     if found := _NUMBER.match(text):
         return found[1], text[found.end() :], True
     return "", text, False
+
+
+def address(uri: str) -> str | None:
+    """Where a link leads, if it may be followed from a page: web, mail, telephone, or a page of the document (`#page-3`); none for all else."""
+    page = _PAGE.match(uri)
+    if page:
+        return f"#page-{page[1]}"
+    return uri.strip() if _SAFE.match(uri.strip()) else None
 
 
 def attached(document: ParsedDocument) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from docfleet.exporters.common import attached, marked
+from docfleet.exporters.common import address, attached, marked
 from shared.contracts.document import Block, Cell, ParsedDocument, Provenance
 
 VERSION = "1.7.0"
@@ -119,7 +119,7 @@ class _Writer:
         return item
 
     def _item(self, block: Block, parent: dict[str, Any]) -> dict[str, Any]:
-        common = {"content_layer": block.content_layer, "prov": self._prov(block)}
+        common: dict[str, Any] = {"content_layer": block.content_layer, "prov": self._prov(block)}
         if block.table is not None:
             return self._add("tables", parent, label="table", **common, **_floating(), data=_data(block))
         if block.label == "picture" or (block.label == "seal" and not block.text.strip()):
@@ -127,6 +127,7 @@ class _Writer:
             if block.text.strip():
                 self._add("texts", picture, label="text", **common, orig=block.text, text=block.text)
             return picture
+        common.update(_hyperlink(block))
         text = {"orig": block.text, "text": block.text}
         if block.label == "list_item":
             marker, rest, counted = marked(block.text)
@@ -190,6 +191,15 @@ def _box(box: Iterable[float]) -> dict[str, Any]:
 
 def _span(place: Provenance, block: Block) -> list[int]:
     return list(place.char_span) if place.char_span is not None else [0, len(block.text)]
+
+
+def _hyperlink(block: Block) -> dict[str, str]:
+    """docling has one link an item: that of a text which is a link as a whole."""
+    if len(block.links) != 1:
+        return {}
+    (link,) = block.links
+    whole = block.text[link.start : link.end].strip() == block.text.strip() != ""
+    return {"hyperlink": link.uri} if whole and (address(link.uri) or "#").startswith(("http", "mailto:")) else {}
 
 
 def _checkbox(text: str) -> tuple[str, str]:

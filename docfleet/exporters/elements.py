@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from docfleet.exporters.common import heading_of
+from docfleet.exporters.common import address, heading_of
 from shared.contracts.document import Block, ParsedDocument
 from shared.contracts.tables import html_of
 
@@ -60,6 +60,10 @@ def elements(document: ParsedDocument) -> list[dict[str, Any]]:
             metadata["category_depth"] = 0 if block.label == "title" else max(1, block.level or 1)
         if kind == "Image":
             metadata["image_path"] = block.image_uri
+        links = [link for link in block.links if address(link.uri) is not None]
+        if links:
+            metadata["link_urls"] = [link.uri for link in links]
+            metadata["link_texts"] = [block.text[link.start : link.end] for link in links]
         element: dict[str, Any] = {
             "type": kind,
             "element_id": _id(document, block.id),

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from importlib import resources
 
-from docfleet.exporters.common import marked
+from docfleet.exporters.common import address, marked
 from shared.contracts.document import Block, Page, ParsedDocument
 from shared.contracts.tables import html_of
 
@@ -174,10 +174,11 @@ def _block(block: Block) -> str:
         return f"<div {common}>{_plain(html_of(cells))}</div>"
     if block.label in ("title", "section_header"):
         level = min(6, max(1, (block.level or 0) + 2))
-        return f"<h{level} {common}>{_text(block.text)}</h{level}>"
+        return f"<h{level} {common}>{_linked(block)}</h{level}>"
     if block.label == "list_item" and block.content_layer == "body":
         marker, rest, counted = marked(block.text)
-        shown = f'<span class="marker">{_text(marker)}</span> {_text(rest)}' if counted else _text(rest)
+        words = _linked(block, len(block.text) - len(rest))
+        shown = f'<span class="marker">{_text(marker)}</span> {words}' if counted else words
         return f"<li {common}>{'' if counted else '• '}{shown}</li>"
     if block.label == "code":
         return f"<pre {common}>{_text(block.text)}</pre>"
@@ -185,7 +186,21 @@ def _block(block: Block) -> str:
         return f"<p {common}><code>{_text(block.latex)}</code></p>"
     if block.label in ("picture", "seal"):
         return f"<p {common}>[{block.label}]{' ' if block.text else ''}{_lines(block.text)}</p>"
-    return f"<p {common}>{_lines(block.text)}</p>"
+    return f"<p {common}>{_linked(block)}</p>"
+
+
+def _linked(block: Block, start: int = 0) -> str:
+    """The text from `start` on, its links as links where they lead to somewhere that is safe to follow by hand."""
+    out, at = [], start
+    for link in sorted(block.links, key=lambda one: one.start):
+        target = address(link.uri)
+        if target is None or link.start < at or not link.start < link.end <= len(block.text):
+            continue
+        out.append(_lines(block.text[at : link.start]))
+        away = "" if target.startswith("#") else ' target="_blank" rel="noopener noreferrer"'
+        out.append(f'<a href="{_text(target)}"{away}>{_lines(block.text[link.start : link.end])}</a>')
+        at = link.end
+    return "".join(out) + _lines(block.text[at:])
 
 
 def _lines(text: str) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from docfleet import exports
 from docfleet.exporters import Name
-from shared.contracts.document import ParsedDocument
+from shared.contracts.document import Link, ParsedDocument
 from shared.settings import Limits
 from tests.support import formats_check
 from tests.support.parsed import block, document, everything, page
@@ -27,6 +27,7 @@ def samples() -> dict[str, ParsedDocument]:
         block(1, "caption", "b", caption_ids=["p00001-b000"]),
     ]
     hard = [block(2 + i, label, AWKWARD) for i, label in enumerate(("text", "list_item", "code", "title", "formula"))]
+    hard.append(block(8, "text", "our site", links=[Link(start=0, end=8, uri="https://example.org/a b?c=<d>")]))
     return {
         "everything": everything()[0],
         "awkward": document([*ring, *hard])[0],

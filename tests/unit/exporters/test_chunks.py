@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from docfleet.exporters.chunks import MAX_CHARS, MIN_CHARS, Chunk, chunks
-from shared.contracts.document import ParsedDocument
+from shared.contracts.document import Link, ParsedDocument
 from shared.contracts.errors import DocfleetError
 from shared.contracts.tables import table_of
 from tests.support.parsed import block, cell, document, documents, everything
@@ -68,6 +68,15 @@ def test_prose_is_cut_between_sentences() -> None:
     found = said(parsed, markdown, 200)
     assert len(found) > 3
     assert all(one.text.endswith(".") and one.text.startswith("This") for one in found)
+
+
+def test_a_link_stays_in_one_piece() -> None:
+    text = "word " * 30 + "the manual" + " word" * 30
+    links = [Link(start=150, end=160, uri="https://example.org/a/rather/long/address/of/a/manual")]
+    for max_chars in range(100, 220, 7):
+        parsed, markdown = document([block(0, "text", text, links=links)])
+        whole = "[the manual](https://example.org/a/rather/long/address/of/a/manual)"
+        assert any(whole in one.text for one in said(parsed, markdown, max_chars)), max_chars
 
 
 def test_cjk_is_cut_between_sentences_and_words_where_there_is_none() -> None:

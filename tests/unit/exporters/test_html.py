@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from docfleet.exporters.html import html
-from shared.contracts.document import ParsedDocument
+from shared.contracts.document import Link, ParsedDocument
 from tests.support.parsed import block, document, documents, everything, page
 
 pytestmark = pytest.mark.unit
@@ -96,9 +96,9 @@ def test_nothing_is_loaded_and_only_what_is_named_runs() -> None:
     parsed, _ = everything()
     data = html(parsed, {1: b"\xff\xd8 no picture at all"})
     seen = Page(data)
-    links = [value or "" for _, name, value in seen.attributes if name in ("href", "src", "xlink:href", "action")]
-    assert links
-    assert all(link.startswith(("#", "data:image/jpeg;base64,")) for link in links)
+    loads = [value or "" for tag, name, value in seen.attributes if name in ("href", "src", "action") and tag != "a"]
+    assert loads
+    assert all(load.startswith("data:image/jpeg;base64,") for load in loads)
     assert not [name for _, name, _ in seen.attributes if name.startswith("on") or name == "style"]
     policy = next(
         value or "" for tag, name, value in seen.attributes if tag == "meta" and "default-src" in (value or "")
@@ -129,6 +129,29 @@ def test_structure_is_elements() -> None:
     assert '<a href="#p00001-b006">1.1 河豚</a>' in text
     assert "not visible on the page (1)" in text
     assert "notes (1)" in text
+
+
+def test_only_links_that_are_safe_to_follow_can_be_followed() -> None:
+    uris = [
+        'https://a.org/?b=1&c="2',
+        "javascript:alert(1)",
+        "#page=3",
+        " JAVASCRIPT:x",
+        "data:text/html,x",
+        "mailto:a@b.org",
+    ]
+    uris += ["https://a.org/\nx", "file:///etc/passwd", "#page=3x", "//a.org"]
+    for label in ("text", "list_item", "section_header"):
+        links = [Link(start=2 * i, end=2 * i + 1, uri=uri) for i, uri in enumerate(uris)]
+        text = " ".join("abcdefghij"[: len(uris)])
+        seen = Page(html(document([block(0, label, text, links=links)], [page(1)])[0], {}))  # type: ignore[arg-type]
+        found = [value for tag, name, value in seen.attributes if tag == "a" and name == "href"]
+        assert [one for one in found if one != "#p00001-b000"] == [
+            'https://a.org/?b=1&c="2',
+            "#page-3",
+            "mailto:a@b.org",
+        ]
+        assert seen.text["p00001-b000"].removeprefix("• ") == text
 
 
 def test_a_page_without_places_has_no_sheet() -> None:

@@ -12,7 +12,7 @@ from docfleet.exporters.content_list import content_list
 from docfleet.exporters.docling import docling
 from docfleet.exporters.elements import elements
 from shared.contracts.codec import encode
-from shared.contracts.document import ParsedDocument
+from shared.contracts.document import Link, ParsedDocument
 from tests.support.parsed import block, document, documents, everything, page
 
 pytestmark = pytest.mark.unit
@@ -207,6 +207,17 @@ def test_elements_of_everything() -> None:
         "layout_width": 600.0,
         "layout_height": 800.0,
     }
+
+
+def test_links() -> None:
+    whole = block(0, "text", "our site", links=[Link(start=0, end=8, uri="https://example.org/")])
+    part = block(1, "text", "see our site", links=[Link(start=4, end=12, uri="https://example.org/")])
+    bad = block(2, "text", "run", links=[Link(start=0, end=3, uri="javascript:x")])
+    parsed, _ = document([whole, part, bad])
+    assert [text.get("hyperlink") for text in docling(parsed)["texts"]] == ["https://example.org/", None, None]
+    metadata = [one["metadata"] for one in elements(parsed)]
+    assert [one.get("link_texts") for one in metadata] == [["our site"], ["our site"], None]
+    assert metadata[0]["link_urls"] == ["https://example.org/"]
 
 
 def test_documents_without_places_have_all_their_text() -> None:
