@@ -20,6 +20,7 @@ from shared.contracts.errors import DocfleetError, Unavailable
 from shared.documents.opener import Documents
 from shared.settings import Limits
 from tests.fuzz.mutations import mutated
+from tests.support.reading import read_all
 
 pytestmark = [pytest.mark.integration, pytest.mark.fuzz, pytest.mark.timeout(3_600)]
 ROOT = Path(__file__).parents[2]
@@ -53,10 +54,7 @@ def chosen(files: list[Path]) -> Iterator[tuple[Path, int]]:
 
 async def outcome(documents: Documents, path: Path, name: str) -> str:
     try:
-        found = await documents.inspect(path, filename=name)
-        for page_no in range(1, min(3, len(found.pages)) + 1):
-            _, pictures = await documents.open_page(path, found.mime_type, page_no, picture="auto")
-            pictures.close()
+        await read_all(documents, path, name, at_most=3)
         return "ok"
     except DocfleetError as error:
         return str(error.code)

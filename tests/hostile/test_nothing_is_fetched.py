@@ -15,6 +15,7 @@ from shared.contracts.errors import DocfleetError
 from shared.documents.opener import Documents
 from shared.settings import Limits
 from tests.support.pdfs import Pdf, text_at
+from tests.support.reading import read_all
 
 pytestmark = pytest.mark.integration
 
@@ -127,12 +128,8 @@ async def test_no_connection_is_made_and_no_file_is_read(tmp_path: Path, listene
             path = tmp_path / name
             path.write_bytes(data)
             try:
-                found = await documents.inspect(path, filename=name)
-                for page_no in range(1, len(found.pages) + 1):
-                    kind = "auto" if found.unit is None else "always"
-                    page, pictures = await documents.open_page(path, found.mime_type, page_no, picture=kind)
-                    pictures.close()
-                    texts.append(repr(page))
+                _, read = await read_all(documents, path, name, picture="always")
+                texts.append(repr(read))
             except DocfleetError as error:
                 texts.append(error.message)
         await asyncio.sleep(0.2)
