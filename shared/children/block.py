@@ -11,6 +11,7 @@ import fcntl
 import mmap
 import os
 import tempfile
+from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,23 @@ class Block:
             done += os.pwrite(block._fd, source[done:], done)
         return block
 
+    @classmethod
+    def of_parts(cls, parts: Iterable[bytes]) -> Block:
+        """A block of these bytes one after the other; no more than one part is held at a time."""
+        fd = _anonymous_file()
+        size = 0
+        try:
+            for part in parts:
+                left = memoryview(part)
+                while left:
+                    left = left[os.write(fd, left) :]
+                size += len(part)
+            _seal(fd)
+        except BaseException:
+            os.close(fd)
+            raise
+        return cls(fd, size)
+
     def fileno(self) -> int:
         """The descriptor, still owned by the block."""
         if self._fd < 0:
@@ -79,8 +97,16 @@ class Block:
         return np.frombuffer(self.view(), dtype=dtype, count=count).reshape(shape)
 
     def tobytes(self) -> bytes:
-        """A copy of all bytes."""
-        return bytes(self.view())
+        """A copy of all bytes. Read, not mapped: a mapping would count as memory of this process until the block is closed."""
+        parts = []
+        done = 0
+        while done < self.nbytes:
+            part = os.pread(self.fileno(), self.nbytes - done, done)
+            if not part:
+                raise ValueError("a block is shorter than announced")
+            parts.append(part)
+            done += len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def duplicate(self) -> Block:
         """The same memory under a second descriptor, closed on its own."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from services.assembler.compose.calls import DocumentReply, DocumentRequest, PageReply, PageRequest, StoredDocument
+from services.assembler.compose.parts import encoded
 from services.assembler.document.document import compose_document
 from services.assembler.document.page import PageInput, compose_page
 from shared.children.block import Block
@@ -64,7 +65,7 @@ class Program:
         document, markdown = compose_document(argument.given, (decode(line, ComposedPage) for line in _lines(blocks)))
         spent = document.timings.assemble_s + time.perf_counter() - started
         document = replace(document, timings=replace(document.timings, assemble_s=round(spent, 3)))
-        out = [Block.of(encode(document))]
+        out = [Block.of_parts(encoded(document))]
         if markdown is not None:
             out.append(Block.of(markdown.encode()))
         return _described(document), out

@@ -99,6 +99,11 @@ class Compose:
         await self._documents.close()
         await self._store.close()
 
+    @property
+    def document_pid(self) -> int | None:
+        """Process id of the child that composes documents."""
+        return self._documents.pid
+
     async def process(self, delivery: Delivery[Task]) -> list[Emit]:
         """`PageComposed`, `DocumentComposed`, or nothing for `CloseDocument`, whose output is an object."""
         record = delivery.record

@@ -48,12 +48,14 @@ def compose_document(given: DocumentInput, composed: Iterable[ComposedPage]) -> 
     total = len(inspection.pages)
     chosen, late = expressed(given.selected, total), expressed(given.unfinished, total)
     pages = [_page(number, given, found, chosen, late) for number in range(1, total + 1)]
+    del found  # thousands of pages: what is not needed any more is let go at once
     if inspection.unit is None:  # a document without places says itself what is what
         blocks = [block for page in pages for block in page.blocks]
     else:
         pages = furniture.separated(pages)
         blocks = joins.joined_over_pages([page.blocks for page in pages])
         blocks = sections.levelled(blocks, inspection.outline)
+    pages = [replace(page, blocks=[]) for page in pages]
     blocks, section_tree = sections.tree([replace(block, order=i) for i, block in enumerate(blocks)])
     text, written = markdown.written(blocks) if "markdown" in inspection.options.formats else (None, Markdown())
     errors = [error for page in pages for error in page.errors]
