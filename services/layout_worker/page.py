@@ -87,7 +87,7 @@ def plan(
         settings.layout.min_confidence,
     )
     ink = leftover.ink_of(look, scale)
-    boxes = [box for box in boxes if box.label != "picture" or ink is None or not leftover.is_empty(ink, box.bbox)]
+    boxes = [seen for box in boxes if (seen := drawing.seen(box, ink, judged.trusted)) is not None]
     drawn = Drawn(
         seals=[clipped(_scaled(seal, scale), page.width, page.height) for seal in look.seals],
         ruled=ruled.grids(page.rules),

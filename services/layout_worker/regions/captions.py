@@ -25,6 +25,8 @@ RIGHT_UNDER, UNDER_LINES = 1.3, 3
 """Line heights between a picture and a small text that is its caption without saying so, and lines of that, at most."""
 SMALL = 0.92
 """Size of such a text by the usual one, at most; as of a footnote."""
+ROOM = 3.0
+"""Line heights between a caption in a picture's box and a number of its axis in the same row, at least."""
 GOES_ON = 0.5
 """Line heights to the next line of a caption inside a box, at most."""
 SENTENCE = 60
@@ -46,7 +48,8 @@ def parted(thing: Draft) -> list[Draft]:
     The box then ends halfway between.
     """
     lines = sorted(thing.lines, key=columns.place)
-    found = _at_top(lines) or _at_bottom(lines)
+    room = ROOM if thing.label == "picture" else float("inf")
+    found = _at_top(lines, room) or _at_bottom(lines, room)
     if not found or (len(found) == len(lines) and thing.label != "picture"):
         return [thing]
     taken = {id(line) for line in found}
@@ -62,15 +65,17 @@ def parted(thing: Draft) -> list[Draft]:
     return [msgspec.structs.replace(thing, lines=rest, bbox=[x0, y0, x1, max(y0, y1)]), caption]
 
 
-def _at_top(lines: Sequence[TextLine]) -> list[TextLine]:
-    return [lines[0]] if lines and begins_caption(lines[0].text or "") and _is_alone(lines[0], lines) else []
+def _at_top(lines: Sequence[TextLine], room: float) -> list[TextLine]:
+    """The line in the first row that begins like a caption and stands alone."""
+    first = [line for line in lines if line.bbox[1] < lines[0].bbox[3]]
+    return [line for line in first if begins_caption(line.text or "") and _is_alone(line, lines, room)][:1]
 
 
-def _at_bottom(lines: Sequence[TextLine]) -> list[TextLine]:
+def _at_bottom(lines: Sequence[TextLine], room: float) -> list[TextLine]:
     """The last lines, from the last that begins like a caption on, where each stands alone in its row and they are near each other."""
     for index in range(len(lines) - 1, max(-1, len(lines) - UNDER_LINES - 1), -1):
         line = lines[index]
-        if not _is_alone(line, lines):
+        if not _is_alone(line, lines, room):
             return []
         if begins_caption(line.text or ""):
             return list(lines[index:])
@@ -80,9 +85,12 @@ def _at_bottom(lines: Sequence[TextLine]) -> list[TextLine]:
     return []
 
 
-def _is_alone(line: TextLine, lines: Sequence[TextLine]) -> bool:
+def _is_alone(line: TextLine, lines: Sequence[TextLine], room: float) -> bool:
+    """Whether nothing stands in a line's row, or nothing nearer than `room` line heights."""
+    height = line.bbox[3] - line.bbox[1]
     return not any(
-        overlap(line.bbox[1], line.bbox[3], other.bbox[1], other.bbox[3]) > 0.3 * (line.bbox[3] - line.bbox[1])
+        overlap(line.bbox[1], line.bbox[3], other.bbox[1], other.bbox[3]) > 0.3 * height
+        and -overlap(line.bbox[0], line.bbox[2], other.bbox[0], other.bbox[2]) < room * height
         for other in lines
         if other is not line
     )

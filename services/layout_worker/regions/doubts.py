@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from services.layout_worker.boxes import area, share_inside
+from services.layout_worker.boxes import area, overlap, share_inside
 from services.layout_worker.found import FoundBox
 from services.layout_worker.regions import gutters
 from services.layout_worker.tables.rows import is_wide, pieces, rows_of
@@ -32,6 +32,8 @@ WEAK_TABLE = 0.75
 """Below this it must not look like prose in columns either."""
 CELL_WIDTH = 15.0
 """Width, in line heights, up to which a line may be a cell of a doubtful table: 30 letters."""
+TABLE_ROWS = 3
+"""Rows from which text that the network took for a figure may be a table."""
 PROSE_LINES = 20
 """Lines from which a table, however sure, is prose when most of its text stands in long lines with gutters between: a newspaper's columns."""
 GRID_ROWS, GRID_CELLS, GRID_SHARE, GRID_WIDTH = 4, 3, 0.7, 9.0
@@ -65,6 +67,26 @@ def is_no_table(score: float, lines: Sequence[TextLine]) -> bool:
     if sum(pieces(row) >= 2 for row in rows_of(words)) < 2:
         return True
     return score < WEAK_TABLE and (is_wide(words, CELL_WIDTH) or len(gutters.parts(lines)) > 1)
+
+
+def is_rows(lines: Sequence[TextLine]) -> bool:
+    """Whether text that the network took for a thing of its own is a table: short pieces, side by side in most of its rows."""
+    words = _words(lines)
+    rows = rows_of(words)
+    if len(rows) < TABLE_ROWS or 2 * sum(line.vertical for line in words) > len(words) or is_wide(words, GRID_WIDTH):
+        return False
+    # A cell that spans rows stands between them, in a row of its own.
+    counts = [
+        pieces(row)
+        for index, row in enumerate(rows)
+        if len(row) > 1
+        or not any(_is_beside(row[0], line) for near in rows[max(0, index - 1) : index + 2] for line in near)
+    ]
+    return sum(count >= 2 for count in counts) >= max(2, GRID_SHARE * len(counts))
+
+
+def _is_beside(line: TextLine, other: TextLine) -> bool:
+    return line is not other and overlap(line.bbox[1], line.bbox[3], other.bbox[1], other.bbox[3]) > 0
 
 
 def is_grid(lines: Sequence[TextLine]) -> bool:

@@ -7,9 +7,9 @@ from statistics import median
 
 import msgspec
 
-from services.layout_worker.boxes import Box, area, common
+from services.layout_worker.boxes import Box, area, common, share_inside
 from services.layout_worker.found import FoundBox, Strokes
-from services.layout_worker.regions import leftover
+from services.layout_worker.regions import doubts, leftover
 from services.layout_worker.regions.drafts import Drawn
 from services.layout_worker.regions.leftover import Ink
 from services.layout_worker.tables import scanned
@@ -37,6 +37,14 @@ def of_page(page: OpenedPage, ink: Ink | None) -> list[Box]:
         and LEAST_SHARE * whole <= area(box) <= MOST_SHARE * whole
         and sum(common(line, box) for line in visible) < UNDER_TEXT * area(box)
     ]
+
+
+def seen(box: FoundBox, ink: Ink | None, lines: Sequence[TextLine]) -> FoundBox | None:
+    """A box of the network that is there: none for a picture of bare paper, or of nothing but known `lines`; a table where these are rows."""
+    if box.label != "picture" or ink is None or not leftover.is_empty(ink, box.bbox, [line.bbox for line in lines]):
+        return box
+    within = [line for line in lines if share_inside(line.bbox, box.bbox) > 0.5]
+    return msgspec.structs.replace(box, label="table") if doubts.is_rows(within) else None
 
 
 def completed(

@@ -92,12 +92,16 @@ def clusters(ink: Ink, known: Iterable[Sequence[float]]) -> list[Cluster]:
     return sorted(found) if len(found) <= MOST_CLUSTERS else []
 
 
-def is_empty(ink: Ink, box: Sequence[float]) -> bool:
-    """Whether a box (page units) is bare paper: fewer of its cells than `LEAST_SHARE` have ink."""
-    rows = slice(max(0, math.floor(box[1] / ink.down)), math.ceil(box[3] / ink.down))
-    columns = slice(max(0, math.floor(box[0] / ink.across)), math.ceil(box[2] / ink.across))
-    part = ink.cells[rows, columns] >= INKED
-    return bool(part.size) and float(part.mean()) < LEAST_SHARE
+def is_empty(ink: Ink, box: Sequence[float], texts: Iterable[Sequence[float]] = ()) -> bool:
+    """Whether a box (page units) is bare paper beside known texts: fewer of its cells than `LEAST_SHARE` have ink."""
+    top, left = max(0, math.floor(box[1] / ink.down)), max(0, math.floor(box[0] / ink.across))
+    part = ink.cells[top : math.ceil(box[3] / ink.down), left : math.ceil(box[2] / ink.across)] >= INKED
+    if not part.size:
+        return False
+    for x0, y0, x1, y1 in (text for text in texts if common(text, box) > 0):
+        rows = slice(max(0, math.floor(y0 / ink.down) - top), max(0, math.ceil(y1 / ink.down) - top))
+        part[rows, max(0, math.floor(x0 / ink.across) - left) : max(0, math.ceil(x1 / ink.across) - left)] = False
+    return float(part.mean()) < LEAST_SHARE
 
 
 def inked(ink: Ink, box: Box) -> Box:

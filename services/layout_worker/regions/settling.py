@@ -13,7 +13,7 @@ from services.layout_worker.boxes import hull
 from services.layout_worker.regions import asides, captions, columns, doubts, gutters, kinds, structure
 from services.layout_worker.regions.drafts import HOLDS_TEXT, Draft
 from services.layout_worker.regions.style import Style
-from services.layout_worker.tables import cells
+from services.layout_worker.tables import cells, extent
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 
@@ -40,7 +40,7 @@ def settled(draft: Draft, style: Style) -> list[Draft]:
         return _by_columns(draft, style)
     if draft.label != "picture":
         draft.bbox = hull([around, draft.bbox])
-        return captions.parted(draft) if draft.label == "table" else [draft]
+        return _without_far_rows(draft) if draft.label == "table" else [draft]
     if len(apart := captions.parted(draft)) > 1:
         return [*settled(apart[0], style), apart[1]]
     text = Draft(
@@ -70,6 +70,16 @@ def _with_text_above(caption: Draft) -> list[Draft]:
         for label, part in parts
         if part
     ]
+
+
+def _without_far_rows(table: Draft) -> list[Draft]:
+    """A table, its caption, and lines that only stand above or below it."""
+    table.lines, far = extent.without_far(table.lines)
+    texts = [
+        msgspec.structs.replace(table, label="text", bbox=list(line.bbox), lines=[line], reason="apart from the table")
+        for line in far
+    ]
+    return [*captions.parted(table), *texts]
 
 
 def _without_headings(running: Draft, style: Style) -> list[Draft]:

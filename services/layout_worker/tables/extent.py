@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
 
 from services.layout_worker.boxes import Box, common, hull, overlap, share_inside
+from services.layout_worker.tables.rows import rows_of
 from shared.contracts.layout import TextLine
 from shared.documents.page import FilledBox, Rule
 
@@ -14,6 +17,10 @@ REACH = 1.0
 """Line heights from the text to a rule above or below it that is still the table's."""
 WIDE = 0.3
 """Share of the table's width from which a rule or a coloured row shows where it ends."""
+FAR = 3.0
+"""Times the usual gap between two rows, and at least one line's height, from which a row of one piece is not the table's."""
+LEAST_ROWS = 4
+"""Rows of a table whose gaps say what is usual."""
 
 
 def extent(box: Sequence[float], lines: Sequence[TextLine], rules: Sequence[Rule], filled: Sequence[FilledBox]) -> Box:
@@ -38,6 +45,23 @@ def extent(box: Sequence[float], lines: Sequence[TextLine], rules: Sequence[Rule
         if not rule.horizontal and common(rule.bbox, room) >= WITHIN * common(rule.bbox, rule.bbox)
     ]
     return hull([around, *own, *down])
+
+
+def without_far(lines: Sequence[TextLine]) -> tuple[list[TextLine], list[TextLine]]:
+    """Lines of a table, and those of rows of one piece above or below it that stand `FAR` of its usual row gaps away: a header, a note."""
+    rows = rows_of(lines)
+    if len(rows) < LEAST_ROWS:
+        return list(lines), []
+    edges = [(min(line.bbox[1] for line in row), max(line.bbox[3] for line in row)) for row in rows]
+    gaps = [max(0.0, below[0] - above[1]) for above, below in pairwise(edges)]
+    height = median(bottom - top for top, bottom in edges)
+    most = max(FAR * median(gaps), height)
+    first, last = 0, len(rows)
+    while first < last - 2 and len(rows[first]) == 1 and gaps[first] > most:
+        first += 1
+    while last > first + 2 and len(rows[last - 1]) == 1 and gaps[last - 2] > most:
+        last -= 1
+    return [x for row in rows[first:last] for x in row], [x for row in (*rows[:first], *rows[last:]) for x in row]
 
 
 def _is_row(band: Sequence[float], lines: Sequence[TextLine], height: float) -> bool:

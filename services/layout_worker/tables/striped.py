@@ -1,4 +1,4 @@
-"""Tables without a drawn grid: by rules across alone (three-line tables, a rule under each row) or by coloured rows.
+"""Tables without a drawn grid: by rules across alone (three-line tables, a rule under each row), by coloured rows, or by a coloured head.
 
 Rules and coloured rows that begin and end at the same places are a stack. Between two neighbours of a stack the text says whether it is
 a table's: pieces stand side by side, and are no columns of prose. A header's rule and a footnote's are a stack too, and end there.
@@ -24,6 +24,8 @@ ROW = (6.0, 120.0)
 """Points: height of a coloured row."""
 TABULAR = 0.6
 """Share of rows with two pieces and more between two rules of a table."""
+HEAD, FAR = 3.5, 1.5
+"""Line heights of a coloured head (two rows of names), and between two rows under it, at most."""
 SPANNED = 8
 """Rows between two rules where their number is that of a cell which spans rows, at most."""
 SHORT = 12.0
@@ -49,6 +51,7 @@ def by_stacks(
     found = []
     for stack in _stacks(bands, ENDS * point):
         found += _tables(stack, lines)
+    found += [box for one in filled if (box := _headed(_band(one.bbox), lines)) is not None]
     found = [box for box in found if not any(box is not other and _is_in(box, other) for other in found)]
     return sorted(found, key=lambda box: (box[1], box[0]))
 
@@ -109,6 +112,29 @@ def _is_tabular(lines: Sequence[TextLine]) -> bool:
 
 def _is_short(line: TextLine) -> bool:
     return line.bbox[2] - line.bbox[0] <= SHORT * (line.bbox[3] - line.bbox[1])
+
+
+def _headed(head: _Band, lines: Sequence[TextLine]) -> Box | None:
+    """The table under a coloured row, where that holds names of columns and rows of short pieces follow it within its width; else none."""
+    within = [line for line in lines if head.x0 <= line.bbox[0] and line.bbox[2] <= head.x1]
+    held = [line for line in within if head.top <= (line.bbox[1] + line.bbox[3]) / 2 < head.bottom]
+    if pieces(held) < 2 or not all(_is_short(line) for line in held):
+        return None
+    height = min(line.bbox[3] - line.bbox[1] for line in held)
+    if head.bottom - head.top > HEAD * height:
+        return None
+    beside = [line for line in lines if overlap(line.bbox[0], line.bbox[2], head.x0, head.x1) > 0]
+    rows: list[list[TextLine]] = []
+    reached = head.bottom
+    for row in rows_of([line for line in beside if (line.bbox[1] + line.bbox[3]) / 2 >= head.bottom]):
+        top = min(line.bbox[1] for line in row)
+        if top - reached > FAR * height or not all(_is_short(line) and line in within for line in row):
+            break
+        rows.append(row)
+        reached = max(reached, *(line.bbox[3] for line in row))
+    if len(rows) < 2 or sum(pieces(row) >= 2 for row in rows) < TABULAR * len(rows):
+        return None
+    return [head.x0, head.top, head.x1, reached]
 
 
 def _is_in(box: Sequence[float], other: Sequence[float]) -> bool:
