@@ -59,7 +59,28 @@ def separated(pages: Sequence[ComposedPage]) -> list[ComposedPage]:
             if block.id not in changed and _is_real_heading(block, page, recurring, sizes, len(pages)):
                 changed[block.id] = replace(block, label="section_header", content_layer="body")
         out.append(replace(page, blocks=[changed.get(block.id, block) for block in page.blocks]) if changed else page)
-    return out
+    return _beside_something(out)
+
+
+def _beside_something(pages: Sequence[ComposedPage]) -> list[ComposedPage]:
+    """Running matter runs along something: what is all that pages say, whatever the layout took it for, is their text.
+
+    Unless it also runs along other pages: an empty page between full ones has its header too.
+    """
+    full = [page for page in pages if any(b.content_layer == "body" for b in page.blocks)]
+    known = {pattern(b.text) for page in full for b in page.blocks if b.content_layer == "furniture"}
+
+    def restored(block: Block) -> Block:
+        alone = block.content_layer == "furniture" and block.label in ("page_header", "page_footer")
+        return (
+            replace(block, label="text", content_layer="body") if alone and pattern(block.text) not in known else block
+        )
+
+    filled = {page.page.page_no for page in full}
+    return [
+        page if page.page.page_no in filled else replace(page, blocks=[restored(block) for block in page.blocks])
+        for page in pages
+    ]
 
 
 def pattern(text: str) -> str:

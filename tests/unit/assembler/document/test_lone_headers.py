@@ -1,0 +1,61 @@
+"""Pages on which nothing stands but what the layout took for a running header: it is their text (field reports B1, B12)."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from services.assembler.document.furniture import separated
+from shared.contracts.document import Block, Page, Provenance
+from shared.contracts.layout import ComposedPage
+
+pytestmark = pytest.mark.unit
+
+
+def page(number: int, *blocks: tuple[str, str, str]) -> ComposedPage:
+    made = [
+        Block(
+            id=f"p{number:05d}-b{i:03d}",
+            order=i,
+            label=label,  # type: ignore[arg-type]
+            raw_label=label,
+            content_layer=layer,  # type: ignore[arg-type]
+            text=text,
+            prov=[Provenance(page_no=number, bbox=[50.0, 40.0 + 60 * i, 300.0, 52.0 + 60 * i])],
+        )
+        for i, (label, layer, text) in enumerate(blocks)
+    ]
+    known = Page(page_no=number, width=600.0, height=800.0, unit="pt", status="ok", kind="native")
+    return ComposedPage(document_id="d", generation=0, page=known, blocks=made)
+
+
+HEADER = ("page_header", "furniture", "Annual report 7")
+BODY = ("text", "body", "There is something to say on this page.")
+NUMBER = ("page_number", "furniture", "3")
+
+
+def layers(pages: list[ComposedPage]) -> list[list[tuple[str, str]]]:
+    return [[(b.label, b.content_layer) for b in one.blocks] for one in separated(pages)]
+
+
+def test_all_that_is_on_the_only_page_is_its_text() -> None:
+    assert layers([page(1, HEADER, NUMBER)]) == [[("text", "body"), ("page_number", "furniture")]]
+
+
+def test_the_same_on_every_page_of_a_document_with_nothing_else() -> None:
+    pages = [page(n, ("page_header", "furniture", f"Text of page {n}")) for n in (1, 2, 3, 4)]
+    assert layers(pages) == [[("text", "body")]] * 4
+
+
+def test_an_empty_page_between_full_ones_keeps_its_header() -> None:
+    full = [page(n, HEADER, BODY) for n in (1, 3)]
+    assert [layer for _, layer in layers([full[0], page(2, HEADER), full[1]])[1]] == ["furniture"]
+
+
+def test_a_page_with_a_body_keeps_its_header() -> None:
+    assert layers([page(1, HEADER, BODY)]) == [[("page_header", "furniture"), ("text", "body")]]
+
+
+def test_pages_that_failed_are_left_alone() -> None:
+    failed = replace(page(2), page=replace(page(2).page, status="failed"))
+    assert separated([page(1, HEADER, BODY), failed])[1].blocks == []
