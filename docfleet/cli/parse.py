@@ -64,7 +64,7 @@ def parse(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE|FOLDER...", help="Files (PDF, PNG, JPEG, TIFF), and folders that hold some.", exists=True
+            metavar="FILE|FOLDER...", help="Files (PDF, DOCX, images), and folders that hold some.", exists=True
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("out"),
