@@ -6,7 +6,9 @@ built in two child processes: a document of thousands of pages delays no page, a
 
 from __future__ import annotations
 
+import asyncio
 import time
+from contextlib import nullcontext
 from importlib.metadata import version
 
 import msgspec
@@ -47,7 +49,8 @@ PAGE_BYTES = 2 * 2**20
 DOCUMENT_PAGE_BYTES = 128 * 1024
 """The same for each page of a document."""
 DOCUMENTS_AT_ONCE = 4
-"""Documents that share the document child; the interpreter switches between them, so a short one passes a long one."""
+"""Documents that share the document child; the interpreter switches between them, so a short one passes a long one. One place is never
+taken by the bulk lane: however many long documents there are, a short one finds it."""
 PAGE_S = 0.1
 """Seconds a page of a document may take on top of the call's time before its child counts as stalled."""
 
@@ -74,6 +77,7 @@ class Compose:
         self._timeout_s = settings.stage(self.name).call_timeout_s
         program = "services.assembler.compose.program:create"
         self._pages = Child(program, settings, name="compose-pages", call_timeout_s=self._timeout_s)
+        self._bulk = asyncio.Semaphore(DOCUMENTS_AT_ONCE - 1)
         self._documents = Child(
             program,
             settings,
@@ -190,7 +194,8 @@ class Compose:
         stored = await self._stored(key)
         described = None
         if stored is None:
-            built, described = await self._composed_document(task)
+            async with self._bulk if task.lane == "bulk" else nullcontext():
+                built, described = await self._composed_document(task)
             stored = await self._store.put_once(self._bucket, key, built)
             if stored != built:
                 described = None
