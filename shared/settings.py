@@ -358,7 +358,7 @@ class Rec(_Group):
         0.6,
         ge=0,
         le=1,
-        description="A small network reads first, the large one again where any character is less sure than this; 0: the large one alone.",
+        description="A small network reads first, the large one again the places where a character is less sure than this; 0: the large one alone.",
     )
 
 

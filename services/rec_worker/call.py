@@ -28,6 +28,19 @@ class BatchFact(msgspec.Struct, frozen=True, kw_only=True):
     failed: bool = False
 
 
+class Looks(msgspec.Struct, frozen=True):
+    """Crops by what the second network read of them."""
+
+    none: int = 0
+    """Nothing: the draft was sure."""
+    part: int = 0
+    """The places of which the draft was not sure."""
+    whole: int = 0
+
+    def __add__(self, other: Looks) -> Looks:
+        return Looks(self.none + other.none, self.part + other.part, self.whole + other.whole)
+
+
 class PageToRead(msgspec.Struct, frozen=True, kw_only=True):
     """A call: regions of one page. The picture comes as the call's only block, or not at all."""
 
@@ -64,3 +77,5 @@ class PageRead(msgspec.Struct, frozen=True, kw_only=True):
     """Those of them that were not read surely and were looked at again with detection."""
     facts: list[BatchFact] = []
     """Batches that ended since the last answer, of any call."""
+    looks: Looks = Looks()
+    """Since the last answer, of any call."""

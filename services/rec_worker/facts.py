@@ -20,6 +20,9 @@ def count(answer: PageRead) -> None:
     metrics.REC_BLANK.inc(answer.blank)
     metrics.REC_DIRECT.labels(outcome="read").inc(answer.direct - answer.direct_fallbacks)
     metrics.REC_DIRECT.labels(outcome="fallback").inc(answer.direct_fallbacks)
+    metrics.REC_DRAFTS.labels(look="none").inc(answer.looks.none)
+    metrics.REC_DRAFTS.labels(look="part").inc(answer.looks.part)
+    metrics.REC_DRAFTS.labels(look="whole").inc(answer.looks.whole)
     for fact in answer.facts:
         metrics.REC_BATCHES.labels(flush=fact.flush.value).inc()
         metrics.REC_BATCH_CROPS.observe(fact.items)

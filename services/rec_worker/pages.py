@@ -11,7 +11,7 @@ from collections import OrderedDict
 
 import msgspec
 
-from services.rec_worker.call import PageRead, PageToRead
+from services.rec_worker.call import Looks, PageRead, PageToRead
 from shared.contracts.codec import decode, encode
 
 
@@ -46,7 +46,7 @@ class PageCache:
         """Remember an answer."""
         if answer.errors or key in self._known:
             return
-        data = encode(msgspec.structs.replace(answer, facts=[]))
+        data = encode(msgspec.structs.replace(answer, facts=[], looks=Looks()))
         self._known[key] = data
         self.nbytes += len(data)
         while self.nbytes > self._limit:

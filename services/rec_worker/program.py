@@ -44,6 +44,7 @@ class RecProgram:
         reader = Reader(engine, settings)
         floor = settings.rec.draft_confidence
         cascade = Cascade(reader, Reader(engine, settings, DRAFT) if floor > 0 else None, floor)
+        self._cascade = cascade
         cascade.warm()
         linger = settings.rec.linger_ms
         self._inference = Inference(
@@ -78,7 +79,7 @@ class RecProgram:
         due = None if argument.due_in_s is None else time.monotonic() + argument.due_in_s
         ticket = Ticket(argument.document_id, argument.lane, due, argument.coming)
         answer = PageReading(argument, picture, self._tools, ticket).read()
-        return msgspec.structs.replace(answer, facts=self._inference.facts()), []
+        return msgspec.structs.replace(answer, facts=self._inference.facts(), looks=self._cascade.looks()), []
 
 
 class _Once(Generic[T]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,14 @@ from shared.contracts.errors import DocfleetError, ErrorCode
 BLANK = 0
 
 
+class Letter(NamedTuple):
+    """What one frame of the output wrote: a character (a class may write more than one code point), and how sure it is, 0..1."""
+
+    frame: int
+    text: str
+    confidence: float
+
+
 class Line(NamedTuple):
     """What a line says. Confidences 0..1, both 0 where there is no text."""
 
@@ -21,6 +30,16 @@ class Line(NamedTuple):
     """Mean over the characters."""
     weakest: float
     """Of the least sure character: one wrong letter in a long line does not show in the mean."""
+    letters: tuple[Letter, ...] = ()
+    """Left to right."""
+
+    @classmethod
+    def of(cls, letters: Sequence[Letter]) -> Line:
+        """The line these letters make."""
+        if not letters:
+            return cls("", 0.0, 0.0)
+        sure = [letter.confidence for letter in letters]
+        return cls("".join(letter.text for letter in letters), sum(sure) / len(sure), min(sure), tuple(letters))
 
 
 def characters(dictionary: Path, classes: int) -> list[str]:
@@ -40,14 +59,12 @@ def characters(dictionary: Path, classes: int) -> list[str]:
 
 
 def decoded(index: npt.NDArray[np.integer], probability: npt.NDArray[np.floating], table: list[str]) -> Line:
-    """Text of one line, and the mean and least probability of the frames that wrote a character.
+    """One line, letter by letter, with the probability of the frame that wrote each.
 
     `index` and `probability` are `[frames]`. A class repeated without a blank between is one character.
     """
     writes = index != BLANK
     writes[1:] &= index[1:] != index[:-1]
-    text = "".join(table[i] for i in index[writes].tolist())
-    if not text:
-        return Line(text, 0.0, 0.0)
-    sure = probability[writes]
-    return Line(text, float(sure.mean()), float(sure.min()))
+    frames = np.flatnonzero(writes)
+    classes, sure = index[frames].tolist(), probability[frames].tolist()
+    return Line.of([Letter(f, table[c], p) for f, c, p in zip(frames.tolist(), classes, sure, strict=True)])

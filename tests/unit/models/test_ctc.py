@@ -37,14 +37,14 @@ def test_repeats_are_one_character_and_a_blank_parts_two(frames: tuple[int, ...]
 
 
 def test_confidence_is_the_mean_of_the_frames_that_write() -> None:
-    text, confidence, weakest = decoded(
-        np.array([0, 1, 1, 0, 2]), np.array([0.1, 0.9, 0.2, 0.1, 0.5], np.float32), TABLE
-    )
-    assert (text, confidence, weakest) == ("ab", pytest.approx(0.7), pytest.approx(0.5))
+    line = decoded(np.array([0, 1, 1, 0, 2]), np.array([0.1, 0.9, 0.2, 0.1, 0.5], np.float32), TABLE)
+    assert (line.text, line.confidence, line.weakest) == ("ab", pytest.approx(0.7), pytest.approx(0.5))
+    assert [letter[:2] for letter in line.letters] == [(1, "a"), (4, "b")]
+    assert [letter.confidence for letter in line.letters] == pytest.approx([0.9, 0.5])
 
 
 def test_no_text_has_no_confidence() -> None:
-    assert decoded(np.array([0, 0]), np.array([0.99, 0.98], np.float32), TABLE) == ("", 0.0, 0.0)
+    assert decoded(np.array([0, 0]), np.array([0.99, 0.98], np.float32), TABLE) == ("", 0.0, 0.0, ())
 
 
 @given(st.lists(st.integers(1, 4), max_size=20), st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3)), min_size=20))

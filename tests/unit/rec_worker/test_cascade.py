@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from services.rec_worker.call import Looks
 from services.rec_worker.cascade import Cascade
 from shared.contracts.document import ModelRef
-from shared.models.ctc import Line
+from shared.models.ctc import Letter, Line
 
 pytestmark = pytest.mark.unit
 
@@ -22,14 +23,18 @@ class Scripted:
         self.ref = ModelRef(stage="reader", name=name, version="1", sha256=name * 8)
         self._says = says
         self.read_crops: list[list[int]] = []
+        self.buckets: list[int] = []
         self.warmed = False
 
     def prepare(self, crop: Any, bucket_width: int, squeeze: float) -> Any:
         assert squeeze == 1.0
         return crop
 
+    def width_of_drawn(self, width: int) -> int:
+        return -(-width // 64) * 64
+
     def read(self, crops: Sequence[Any], bucket_width: int) -> list[Line]:
-        assert bucket_width == 64
+        self.buckets.append(bucket_width)
         self.read_crops.append([int(crop[0, 0, 0]) for crop in crops])
         return [self._says[int(crop[0, 0, 0])] for crop in crops]
 
@@ -53,6 +58,9 @@ def test_only_what_the_draft_is_not_sure_of_is_read_again() -> None:
     assert both.read(crops(4), 64) == [("sure", 0.95), ("large 1", 0.99), ("sure", 0.95), ("large 3", 0.99)]
     assert draft.read_crops == [[0, 1, 2, 3]]
     assert reader.read_crops == [[1, 3]]
+    assert reader.buckets == [64]
+    assert both.looks() == Looks(none=2, whole=2)
+    assert both.looks() == Looks()
 
 
 def test_the_reader_is_not_asked_for_nothing() -> None:
@@ -81,3 +89,60 @@ def test_both_are_warmed() -> None:
     both.warm()
     assert reader.warmed
     assert draft.warmed
+
+
+def words(text: str, doubtful: int, confidence: float = 0.5) -> Line:
+    """A line with a letter every two frames, one of them doubtful."""
+    letters = [Letter(2 * n, c, confidence if n == doubtful else 0.99) for n, c in enumerate(text)]
+    return Line.of(letters)
+
+
+def drawn(text: str) -> np.ndarray:
+    """A crop of such a line: a bar of 10 px around each letter's frame, nothing where there is a space."""
+    crop = np.full((48, 16 * len(text), 3), 255, dtype=np.uint8)
+    for number, letter in enumerate(text):
+        if letter != " ":
+            crop[10:38, max(0, 16 * number - 1) : 16 * number + 9] = 0
+    crop[0, 0] = 0  # which of the scripted lines it is
+    return crop
+
+
+def test_only_the_word_in_doubt_is_read_again() -> None:
+    text = "the quick brovn fox jumps"
+    both, reader, _ = cascade([words(text, text.index("v"))])
+    reader.read = lambda planes, width: [Line.of([Letter(2 * n, c, 0.9) for n, c in enumerate("brown")])]  # type: ignore[method-assign]
+    ((found, confidence),) = both.read([drawn(text)], 448)
+    assert found == "the quick brown fox jumps"
+    assert confidence == pytest.approx((20 * 0.99 + 5 * 0.9) / 25)
+    assert both.looks() == Looks(part=1)
+
+
+def test_a_cut_that_went_wrong_is_found_out_and_the_line_read_as_a_whole() -> None:
+    text = "消费者组把主题的分区分配给组内的成员"
+    both, reader, _ = cascade([words(text, 6)])
+    answers = iter(["组把主是的分", text])  # the last anchor is not there; then the whole line
+    widths: list[int] = []
+
+    def read(planes: Sequence[Any], width: int) -> list[Line]:
+        widths.append(width)
+        return [Line.of([Letter(n, c, 0.9) for n, c in enumerate(next(answers))])]
+
+    reader.read = read  # type: ignore[method-assign]
+    assert both.read([drawn(text)], 320)[0][0] == text
+    assert widths == [128, 320]
+    assert both.looks() == Looks(whole=1)
+
+
+def test_places_of_many_lines_share_calls_by_their_width() -> None:
+    text = "the quick brovn fox jumps"
+    both, reader, _ = cascade([words(text, text.index("v"))])
+    calls: list[tuple[int, int]] = []
+
+    def read(planes: Sequence[Any], width: int) -> list[Line]:
+        calls.append((len(planes), width))
+        return [Line.of([Letter(n, c, 0.9) for n, c in enumerate("brown")])] * len(planes)
+
+    reader.read = read  # type: ignore[method-assign]
+    both._draft.read = lambda planes, width: [words(text, text.index("v"))] * 3  # type: ignore[method-assign,union-attr]
+    assert [found for found, _ in both.read([drawn(text)] * 3, 448)] == ["the quick brown fox jumps"] * 3
+    assert calls == [(3, 128)]
