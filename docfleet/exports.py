@@ -154,7 +154,8 @@ def _html(given: Given, limits: Limits) -> bytes:
     if given.source is not None:
         pages = [page for page in given.document.pages if page.unit is not None and page.status != "skipped"]
         with _Artist(given, limits) as artist:
-            pictures = {page.page_no: _smaller(artist.picture(page, VIEW_DPI)) for page in pages}
+            drawn = {page.page_no: artist.picture(page, VIEW_DPI) for page in pages}
+        pictures = {page_no: _smaller(jpeg) for page_no, jpeg in drawn.items() if jpeg is not None}
     return html(given.document, pictures)
 
 
@@ -165,8 +166,12 @@ def _pdf(given: Given, limits: Limits) -> bytes:
         raise DocfleetError(ErrorCode.source_missing, "the file that was parsed is needed and not there")
     is_pdf = given.document.source.mime_type == sniff.PDF
     with _Artist(given, limits) as artist:
-        picture_of: Callable[[Page], bytes] = lambda page: artist.picture(page, DPI)
+        picture_of: Callable[[Page], bytes | None] = lambda page: artist.picture(page, DPI)
         return searchable(given.document, picture_of, given.source if is_pdf else None, given.password)
+
+
+_PAGE_FAULTS = (ErrorCode.corrupt, ErrorCode.resource_limit)
+"""Errors that one page may have while the others can be drawn."""
 
 
 class _Artist:
@@ -187,11 +192,16 @@ class _Artist:
                 self._background.run(self._documents.close())
             self._background.close()
 
-    def picture(self, page: Page, dpi: int) -> bytes:
-        """A page as JPEG."""
+    def picture(self, page: Page, dpi: int) -> bytes | None:
+        """A page as JPEG, none where it is broken or too large to be drawn. Raises what opening the whole source raises, and `ChildDied`."""
         if self._background is None:
             self._background = Background()
-        return self._background.run(self._drawn(page, dpi))
+        try:
+            return self._background.run(self._drawn(page, dpi))
+        except DocfleetError as error:
+            if error.code not in _PAGE_FAULTS:
+                raise
+            return None
 
     async def _drawn(self, page: Page, dpi: int) -> bytes:
         if self._documents is None:

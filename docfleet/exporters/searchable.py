@@ -35,27 +35,27 @@ def keeps_source(page: PlacedPage) -> bool:
 
 def searchable(
     document: ParsedDocument,
-    picture_of: Callable[[Page], bytes],
+    picture_of: Callable[[Page], bytes | None],
     source: Path | None = None,
     password: str | None = None,
 ) -> bytes:
     """The PDF; equal inputs give equal bytes.
 
-    `picture_of` gives a JPEG of a whole page as displayed; it is asked for each page that is not kept, in order. `source` is the PDF
-    that pages are kept of; without one none is. Raises `DocfleetError`: `unsupported_type` for a document without geometry, `encrypted`
-    and `corrupt` where the source cannot be opened, and what `picture_of` raises.
+    `picture_of` gives a JPEG of a whole page as displayed, none where it cannot be drawn (its sheet stays empty); it is asked for each page
+    that is not kept, in order. `source` is the PDF that pages are kept of; without one none is.
+    Raises `DocfleetError`: `unsupported_type` for a document without geometry, `encrypted` and `corrupt` where the source cannot be
+    opened, and what `picture_of` raises.
     """
     import pymupdf
 
+    pymupdf.TOOLS.mupdf_display_errors(False)  # what it says on stderr about broken files helps nobody here
     pages = placed(document)
     codes = Codes(c for page in pages for block in page.blocks for line in block.lines for c in _shown(line))
     original = _opened(source, password) if source is not None else None
     with pymupdf.open() as pdf:
         font = 0
         for page in pages:
-            if original is not None and keeps_source(page) and page.page.page_no <= original.page_count:
-                number = page.page.page_no - 1
-                pdf.insert_pdf(original, from_page=number, to_page=number)
+            if original is not None and keeps_source(page) and _taken_over(pdf, original, page.page.page_no - 1):
                 continue
             font = font or codes.embedded(pdf)
             _add(pdf, page, picture_of(page.page), codes, font)
@@ -79,14 +79,32 @@ def _opened(source: Path, password: str | None) -> Any:
     return original
 
 
-def _add(pdf: Any, page: PlacedPage, picture: bytes, codes: Codes, font: int) -> None:
+def _taken_over(pdf: Any, original: Any, number: int) -> bool:
+    """Copy a page, if it is there; what is left of one that cannot be copied whole is taken out again."""
+    import pymupdf
+
+    before: int = pdf.page_count
+    if number >= original.page_count:
+        return False
+    try:
+        pdf.insert_pdf(original, from_page=number, to_page=number)
+        copied: int = pdf.page_count - before
+        return copied == 1
+    except (RuntimeError, ValueError, pymupdf.mupdf.FzErrorBase):  # PyMuPDF raises MuPDF's words in any of them
+        if pdf.page_count > before:
+            pdf.delete_page(-1)
+        return False
+
+
+def _add(pdf: Any, page: PlacedPage, picture: bytes | None, codes: Codes, font: int) -> None:
     import pymupdf
 
     scale = 1.0 if page.page.unit == "pt" else 72.0 / (page.page.dpi or DPI)
     scale = min(scale, _MAX_SIDE / max(page.page.width, page.page.height, 1e-6))
     width, height = (max(_MIN_SIDE, side * scale) for side in (page.page.width, page.page.height))
     sheet = pdf.new_page(width=width, height=height)
-    sheet.insert_image(pymupdf.Rect(0, 0, width, height), stream=picture, keep_proportion=False)
+    if picture is not None:
+        sheet.insert_image(pymupdf.Rect(0, 0, width, height), stream=picture, keep_proportion=False)
     lines = [line for block in page.blocks for line in block.lines]
     if not lines:
         return

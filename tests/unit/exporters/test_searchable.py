@@ -119,6 +119,23 @@ def test_pages_with_text_of_their_own_are_taken_over(tmp_path: Path) -> None:
     assert asked == [2]
 
 
+def test_a_page_that_cannot_be_copied_or_drawn_keeps_its_text(tmp_path: Path) -> None:
+    source = tmp_path / "loop.pdf"
+    with pymupdf.open() as made:
+        made.new_page().insert_text((50, 50), "own")
+        made.new_page()
+        pages = made.xref_get_key(made.pdf_catalog(), "Pages")[1]
+        made.xref_set_key(int(pages.split()[0]), "Kids", f"[{made[0].xref} 0 R {pages}]")
+        made.save(source)
+    parsed, _ = document(
+        [block(0, "text", "as it was read", method="native")], [page(1, kind="native"), page(2, kind="blank")]
+    )
+    with pymupdf.open(stream=searchable(parsed, lambda _: None, source)) as pdf:
+        assert pdf.page_count == 2
+        assert pdf[0].get_text().strip() in ("own", "as it was read")
+        assert pdf[1].get_images() == []
+
+
 def test_bookmarks_are_the_source_s_or_the_headings() -> None:
     parsed, _ = everything()
     with pymupdf.open(stream=searchable(parsed, sheet)) as pdf:
