@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from shared.contracts.layout import FlowBlock, Inspection, PageLayout
+from shared.contracts.options import Options
 from shared.documents.flow import FlowAnswer, FlowPicture
 from shared.objects import keys
 
@@ -32,7 +33,9 @@ def layout_of(
     stored = {_key(picture, inspection): picture for picture in answer.pictures}
     named = {picture.index: _key(picture, inspection) for picture in answer.pictures}
     flow = [
-        msgspec.structs.replace(block, image_key=named.get(index)) if index in named else block
+        msgspec.structs.replace(block, image_key=named.get(index), place=answer.places.get(index))
+        if block.label == "picture"
+        else block
         for index, block in enumerate(answer.blocks)
     ]
     layout = PageLayout(
@@ -45,12 +48,31 @@ def layout_of(
         kind="native" if any(_shown(block) for block in flow) else "blank",
         kind_reason=["text without places"],
         flow=flow,
+        warnings=answer.warnings,
     )
     pictures = [
         StoredPicture(key=key, data=data[picture.start : picture.end], mime_type=picture.mime_type)
         for key, picture in stored.items()
     ]
     return layout, pictures
+
+
+def reading_options(options: Options) -> Options:
+    """How the pictures in such a document are read: by the recogniser, and without the layout network, for they are no pages."""
+    return msgspec.structs.replace(options, layout="fast", vl="off")
+
+
+def with_pictures(layout: PageLayout, sheet: PageLayout) -> PageLayout:
+    """The layout with what is to be read on the sheet of its pictures; boxes are in pixels of that sheet."""
+    kind = "mixed" if layout.kind == "native" and sheet.tasks else layout.kind
+    return msgspec.structs.replace(
+        sheet,
+        unit=None,
+        kind=kind,
+        kind_reason=[*layout.kind_reason, "pictures are read"],
+        flow=layout.flow,
+        warnings=[*layout.warnings, *sheet.warnings],
+    )
 
 
 def _key(picture: FlowPicture, inspection: Inspection) -> str:

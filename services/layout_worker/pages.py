@@ -144,15 +144,37 @@ class Pages:
             return LaidOut(layout=layout, jpeg=shown.jpeg[1].tobytes() if stored and shown.jpeg else None)
 
     async def _flowing(self, path: Path, page_no: int, inspection: Inspection) -> LaidOut:
-        """The layout of a document that is text without places: no engine takes part."""
+        """The layout of a document that is text without places. An engine takes part only where it has pictures to be read."""
         answer, data = await self.documents.read_flow(
             path,
             inspection.source.mime_type or "",
             password=password_of(self._settings, inspection.options.password_ref),
             pictures=inspection.options.pictures,
+            places=inspection.options.ocr != "off",
         )
         layout, pictures = await asyncio.to_thread(flowing.layout_of, answer, data, inspection, page_no)
-        return LaidOut(layout=layout, pictures=pictures)
+        if not answer.places:
+            return LaidOut(layout=layout, pictures=pictures)
+        sheet = await self._sheet(path, page_no, inspection)
+        return LaidOut(layout=flowing.with_pictures(layout, sheet.layout), jpeg=sheet.jpeg, pictures=pictures)
+
+    async def _sheet(self, path: Path, page_no: int, inspection: Inspection) -> LaidOut:
+        """What is to be read on the sheet with the pictures of such a document."""
+        options = flowing.reading_options(inspection.options)
+        inspection = msgspec.structs.replace(inspection, options=options)
+        opened, shown = await self._open(path, page_no, inspection, "always", layout_picture=False)
+        with shown:
+            upright = Look(boxes=[], seals=[], ink=0.0)  # pictures stand as the document shows them
+            look, scale = await self._look(opened, shown, inspection, turned=upright)
+            planned = await asyncio.to_thread(plan, opened, look, scale, inspection, page_no, self._settings)
+            lines = await find_lines(self.engine, opened, planned, shown)
+            size = (shown.full[0].width, shown.full[0].height) if shown.full is not None else None
+            models = [*look.models, *lines.models]
+            layout = await asyncio.to_thread(
+                assemble, opened, planned, lines.lines, size, models, inspection, page_no, self._settings, lines.strokes
+            )
+            stored = layout.picture_key is not None and shown.jpeg is not None
+            return LaidOut(layout=layout, jpeg=shown.jpeg[1].tobytes() if stored and shown.jpeg else None)
 
     async def _open(
         self,

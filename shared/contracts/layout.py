@@ -164,6 +164,8 @@ class FlowBlock(msgspec.Struct, frozen=True, kw_only=True):
     links: list[Link] = []
     image_key: str | None = None
     """Where the picture is stored; none where nobody asked for pictures, or it cannot be shown."""
+    place: list[float] | None = None
+    """Box of a picture that is read, in pixels of the page's stored picture."""
     owner: int | None = None
     """Index of the block that this belongs to: what a note was put to, what a caption describes, where a deletion was."""
     reason: str | None = None

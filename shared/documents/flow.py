@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from shared.contracts.document import Warning
 from shared.contracts.layout import FlowBlock
 
 
@@ -14,6 +15,8 @@ class FlowCall(msgspec.Struct, frozen=True, kw_only=True):
     mime_type: str
     password: str | None = None
     pictures: bool = False
+    places: bool = False
+    """Whether pictures are to be read: where each stands on the page's picture, which `Documents.open_page` makes."""
 
 
 class FlowPicture(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,3 +35,6 @@ class FlowAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     blocks: list[FlowBlock]
     pictures: list[FlowPicture] = []
+    places: dict[int, list[float]] = {}
+    """Index of a picture's block to its box on the page's picture, in pixels."""
+    warnings: list[Warning] = []

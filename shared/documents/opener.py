@@ -99,13 +99,15 @@ class Documents:
         return answer.page, Pictures(small, full, jpeg_picture)
 
     async def read_flow(
-        self, path: Path, mime_type: str, *, password: str | None = None, pictures: bool = False
+        self, path: Path, mime_type: str, *, password: str | None = None, pictures: bool = False, places: bool = False
     ) -> tuple[FlowAnswer, bytes]:
         """All of a document that is text without places (DOCX), and the bytes that `FlowAnswer.pictures` point into.
 
+        `places`: where its pictures stand on the page's picture that `open_page` makes, so that they can be read.
+
         Raises `corrupt`, `resource_limit` (`limits.max_flow_characters`, `limits.max_unpacked_bytes`), `ChildDied`, `ChildStalled`.
         """
-        call = FlowCall(path=str(path), mime_type=mime_type, password=password, pictures=pictures)
+        call = FlowCall(path=str(path), mime_type=mime_type, password=password, pictures=pictures, places=places)
         answer, blocks = await self._child.call("read_flow", call, returns=FlowAnswer)
         data = b""
         for block in blocks:

@@ -11,10 +11,17 @@ from shared.contracts.document import Block, Cell, Provenance, Table, TablePart
 from shared.contracts.layout import FlowBlock, PageLayout
 
 
-def blocks_of(layout: PageLayout) -> list[Block]:
-    """The blocks in the document's order, without boxes; captions and footnotes tied to what they belong to, both ways."""
+def blocks_of(layout: PageLayout, read: Sequence[Block] = ()) -> list[Block]:
+    """The blocks in the document's order, without boxes; captions and footnotes tied to what they belong to, both ways.
+
+    `read`: what was read on the sheet of the document's pictures, in order, with its boxes there.
+    """
     flow = layout.flow or []
     blocks = [_block(one, index, layout.page_no) for index, one in enumerate(flow)]
+    blocks = [
+        block if one.place is None else _with_text(block, [b for b in read if _stands_in(b, one.place)])
+        for block, one in zip(blocks, flow, strict=True)
+    ]
     for index, one in enumerate(flow):
         if one.owner is None or not 0 <= one.owner < len(blocks):
             continue
@@ -45,6 +52,31 @@ def _block(one: FlowBlock, index: int, page_no: int) -> Block:
         latex=one.latex,
         image_uri=one.image_key,
         links=one.links,
+    )
+
+
+def _stands_in(block: Block, place: Sequence[float]) -> bool:
+    """Whether the middle of a block is in a place of the sheet."""
+    box = block.prov[0].bbox
+    if box is None or not block.text.strip() or block.content_layer not in ("body", "furniture"):
+        return False
+    return place[0] <= (box[0] + box[2]) / 2 <= place[2] and place[1] <= (box[1] + box[3]) / 2 <= place[3]
+
+
+def _with_text(picture: Block, read: Sequence[Block]) -> Block:
+    """A picture with what is written in it, after its alternative text."""
+    if not read:
+        return picture
+    text = "\n".join(filter(None, [picture.text, *(block.text for block in read)]))
+    known = [(block.confidence, len(block.text)) for block in read if block.confidence is not None]
+    confidence = sum(c * n for c, n in known) / sum(n for _, n in known) if known else None
+    return replace(
+        picture,
+        text=text,
+        prov=[replace(picture.prov[0], char_span=[0, len(text)])],
+        method=read[0].method,
+        model=read[0].model,
+        confidence=None if confidence is None else round(confidence, 4),
     )
 
 

@@ -68,14 +68,14 @@ def compose_page(given: PageInput) -> ComposedPage:
         return ComposedPage(
             document_id=given.document_id, generation=given.generation, page=page, blocks=[], errors=errors
         )
+    if given.layout.flow is not None:
+        return _flowing(given, given.layout)
     if given.layout.slope:
         level, readings = upright.straightened(given.layout, given.readings)
         level = replace(level, links=[])  # they are in the frame of the page, as its blocks will be again
         composed = upright.restored(compose_page(replace(given, layout=level, readings=readings)), given.layout)
         return replace(composed, blocks=links.linked(composed.blocks, given.layout.links, given.page_no))
     layout = given.layout
-    if layout.flow is not None:
-        return _flowing(given, layout, errors)
     read = best_readings(given.readings)
     known = {region.region_id for region in layout.regions}
     regions = sorted(_remaining(layout.regions, read, known), key=lambda region: region.region_id)
@@ -133,28 +133,22 @@ def compose_page(given: PageInput) -> ComposedPage:
     )
 
 
-def _flowing(given: PageInput, layout: PageLayout, errors: list[ErrorInfo]) -> ComposedPage:
-    """The one page of a document that is text without places."""
-    blocks = flow.blocks_of(layout)
+def _flowing(given: PageInput, layout: PageLayout) -> ComposedPage:
+    """The one page of a document that is text without places; what was read is text in its pictures."""
+    sheet = compose_page(replace(given, layout=replace(layout, flow=None)))
+    blocks = flow.blocks_of(layout, sheet.blocks)
     blocks = _numbered(blocks, {block.id: f"p{given.page_no:05d}-b{i:03d}" for i, block in enumerate(blocks)})
-    page = Page(
-        page_no=given.page_no,
-        width=layout.width,
-        height=layout.height,
+    page = replace(
+        sheet.page,
+        width=given.width,
+        height=given.height,
         unit=None,
-        status=_status(blocks, errors),
-        kind=layout.kind,
-        kind_reason=layout.kind_reason,
-        languages=layout.languages,
+        dpi=None,
+        status=_status(blocks, sheet.errors),
+        image_uri=None,
     )
-    return ComposedPage(
-        document_id=given.document_id,
-        generation=given.generation,
-        page=page,
-        blocks=blocks,
-        errors=errors,
-        warnings=list(layout.warnings),
-        layout_s=layout.layout_s,
+    return replace(
+        sheet, page=page, blocks=blocks, warnings=[replace(warning, block_id=None) for warning in sheet.warnings]
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from shared.children.block import Block
-from shared.contracts.document import Label
+from shared.contracts.document import Label, Warning
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import FlowBlock, PageGeometry
 from shared.documents import sniff
@@ -17,16 +17,19 @@ from shared.documents.docx.archive import Archive
 from shared.documents.docx.captions import tied
 from shared.documents.docx.inline import Runs
 from shared.documents.docx.marks import Marks
-from shared.documents.docx.media import described, packed
+from shared.documents.docx.media import described, packed, raster_parts
 from shared.documents.docx.notes import comments, notes
 from shared.documents.docx.numbering import Numbering
 from shared.documents.docx.running import Running
+from shared.documents.docx.sheet import drawn, places, sheet_of
 from shared.documents.docx.story import BLOCKS, Story, Told
 from shared.documents.docx.styles import Styles
 from shared.documents.docx.xml import Element, attribute, child, parsed, pieces
 from shared.documents.flow import FlowAnswer, FlowCall
 from shared.documents.limits import Bounds
-from shared.documents.page import Inspected, PageAnswer, PageCall
+from shared.documents.page import Inspected, OpenedPage, PageAnswer, PageCall
+from shared.documents.pictures import jpeg_of
+from shared.documents.pictures import packed as packed_page
 
 _PAGE_NUMBER = re.compile(r"[-–—\s]*\d{1,5}[-–—\s]*")
 
@@ -37,6 +40,8 @@ class DocxFile:
     def __init__(self, path: Path, limits: Bounds) -> None:
         """Raises `corrupt`, `encrypted`, `resource_limit`."""
         self._limits = limits
+        self._rasters: dict[int, str] | None = None
+        """Parts of the pictures by the blocks that show them, once the document was read."""
         self._archive = Archive(path, limits)
         try:
             self._part = self._archive.main_part()
@@ -56,11 +61,51 @@ class DocxFile:
         return Inspected(mime_type=sniff.DOCX, unit=None, pages=[PageGeometry(width=0.0, height=0.0)])
 
     def open_page(self, call: PageCall) -> tuple[PageAnswer, list[Block]]:
-        """A DOCX has no page to be looked at. Raises `unsupported_type`."""
-        raise DocfleetError(ErrorCode.unsupported_type, "a DOCX has no page to be looked at", page_no=call.page_no)
+        """The sheet with the document's pictures, in pixels; blank where it has none. Raises `corrupt`, `resource_limit`."""
+        if call.page_no != 1:
+            raise DocfleetError(ErrorCode.corrupt, f"there is no page {call.page_no}", page_no=call.page_no)
+        if self._rasters is None:
+            self._told()
+        self._archive.fresh()
+        sheet = sheet_of(list((self._rasters or {}).values()), self._archive, self._limits)
+        size = (float(sheet.width), float(sheet.height))
+        if not sheet.placed:
+            page = OpenedPage(page_no=1, width=0.0, height=0.0, unit=None, blank=True)
+            return packed_page(page, small=None, full=None, jpeg=None)
+        page = OpenedPage(
+            page_no=1,
+            width=size[0],
+            height=size[1],
+            unit="px",
+            image_coverage=1.0,
+            full_page_image=True,
+            image_boxes=[[0.0, 0.0, *size]],
+        )
+        if call.picture == "none":
+            return packed_page(page, small=None, full=None, jpeg=None)
+        image = drawn(sheet, self._archive, self._limits)
+        return packed_page(page, small=None, full=image, jpeg=jpeg_of(image) if call.jpeg else None)
 
     def read_flow(self, call: FlowCall) -> tuple[FlowAnswer, list[Block]]:
         """All of it, and its pictures where they are asked for. Raises `corrupt`, `resource_limit`."""
+        told = self._told()
+        shown = described(told, self._archive, self._relationships)
+        self._archive.fresh()
+        found, data = packed(told, self._archive, self._relationships) if call.pictures else ([], b"")
+        boxes: dict[int, list[float]] = {}
+        warnings: list[Warning] = []
+        if call.places and self._rasters:
+            self._archive.fresh()
+            sheet = sheet_of(list(self._rasters.values()), self._archive, self._limits)
+            boxes = places(sheet, self._rasters)
+            if sheet.left_out:
+                message = f"pictures that are not read, for all of them are more than limits.max_page_pixels: {sheet.left_out}"
+                warnings.append(Warning(code="not_read", message=message, page_no=1))
+        answer = FlowAnswer(blocks=tied(shown), pictures=found, places=boxes, warnings=warnings)
+        return answer, [Block.of(data)] if data else []
+
+    def _told(self) -> Told:
+        """All blocks of the document. Raises `corrupt`, `resource_limit`."""
         self._archive.fresh()
         styles, settings = Styles(self._first("styles")), self._settings()
         marks = Marks(settings)
@@ -81,9 +126,8 @@ class DocxFile:
         comments(told, self._root("comments"), story(self._named("comments")))
         told = self._with_running(told, running, story)
         self._check(told)
-        shown = described(told, self._archive, self._relationships)
-        found, data = packed(told, self._archive, self._relationships) if call.pictures else ([], b"")
-        return FlowAnswer(blocks=tied(shown), pictures=found), [Block.of(data)] if data else []
+        self._rasters = raster_parts(told, self._archive, self._relationships)
+        return told
 
     def _with_running(self, told: Told, running: Running, story: Callable[[str], Story]) -> Told:
         """Running headers before the text and footers after it, each text once."""

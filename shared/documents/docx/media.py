@@ -47,14 +47,11 @@ def packed(told: Told, archive: Archive, relationships: Mapping[str, Target]) ->
     found: list[FlowPicture] = []
     places: dict[str, FlowPicture] = {}
     data = bytearray()
-    for index, picture in told.pictures.items():
-        target = relationships.get(picture.relationship or "")
-        if target is None or picture.kind in _DRAWN or _why_not(target, archive) is not None:
-            continue
-        known = places.get(target.target)
+    for index, part in raster_parts(told, archive, relationships).items():
+        known = places.get(part)
         if known is None:
             try:
-                content = archive.read(target.target)
+                content = archive.read(part)
             except DocfleetError as error:
                 if error.code is ErrorCode.resource_limit:
                     break
@@ -65,10 +62,20 @@ def packed(told: Told, archive: Archive, relationships: Mapping[str, Target]) ->
             known = FlowPicture(
                 index=index, number=len(places) + 1, mime_type=kind, start=len(data), end=len(data) + len(content)
             )
-            places[target.target] = known
+            places[part] = known
             data += content
         found.append(replace(known, index=index))
     return found, bytes(data)
+
+
+def raster_parts(told: Told, archive: Archive, relationships: Mapping[str, Target]) -> dict[int, str]:
+    """Parts of the pictures that are in the archive and no charts, by the index of the block that shows them."""
+    found = {}
+    for index, picture in told.pictures.items():
+        target = relationships.get(picture.relationship or "")
+        if target is not None and picture.kind not in _DRAWN and _why_not(target, archive) is None:
+            found[index] = target.target
+    return found
 
 
 def _why_not(target: Target | None, archive: Archive) -> str | None:

@@ -11,8 +11,9 @@ import sys
 import threading
 from pathlib import Path
 
+import pymupdf
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFont
 
 from services.layout_worker.service import LayoutWorker
 from shared.contracts.codec import encode
@@ -48,9 +49,9 @@ async def test_the_child_reads_a_document_refuses_a_bomb_and_reads_on(tmp_path: 
         assert caught.value.code is ErrorCode.resource_limit
         answer, data = await documents.read_flow(good, DOCX)
         assert ([one.text for one in answer.blocks], data) == (["still reading"], b"")
-        with pytest.raises(DocfleetError) as caught:
-            await documents.open_page(good, DOCX, 1)
-        assert caught.value.code is ErrorCode.unsupported_type
+        page, shown = await documents.open_page(good, DOCX, 1)
+        with shown:
+            assert (page.blank, page.unit, shown.full) == (True, None, None)
     finally:
         await documents.close()
 
@@ -107,7 +108,10 @@ def test_through_the_fleet_with_pictures_and_without_fetching_anything(tmp_path:
     threading.Thread(target=answer, daemon=True).start()
     outside = f"http://127.0.0.1:{listener.getsockname()[1]}/x"
     png = io.BytesIO()
-    Image.new("RGB", (40, 30), "red").save(png, "PNG")
+    paper = Image.new("RGB", (900, 160), "white")
+    font = ImageFont.truetype(io.BytesIO(pymupdf.Font("helv").buffer), 32)
+    ImageDraw.Draw(paper).text((40, 60), "The crane was out of order", fill="black", font=font)
+    paper.save(png, "PNG")
     field = (
         '<w:r><w:fldChar w:fldCharType="begin"/></w:r>'
         f'<w:r><w:instrText> INCLUDEPICTURE "{outside}" \\d </w:instrText></w:r>'
@@ -136,9 +140,12 @@ def test_through_the_fleet_with_pictures_and_without_fetching_anything(tmp_path:
     assert document["status"] == "success"
     assert [(b["label"], b["text"]) for b in document["blocks"]] == [
         ("text", "Testing [placeholder]"),
-        ("picture", ""),
+        ("picture", "The crane was out of order"),
         ("picture", ""),
         ("table", "a\tb"),
     ]
+    assert [b["method"] for b in document["blocks"]] == ["docx", "det_rec", "docx", "docx"]
+    assert [b["prov"][0]["bbox"] for b in document["blocks"]] == [None] * 4
+    assert [(p["width"], p["unit"], p["kind"]) for p in document["pages"]] == [(0.0, None, "mixed")]
     assert "not fetched" in document["blocks"][2]["reason"]
     assert asked == []

@@ -11,7 +11,7 @@ from services.assembler.document.document import DocumentInput, compose_document
 from services.assembler.document.page import PageInput, compose_page
 from services.layout_worker.flowing import layout_of
 from shared.contracts.document import ParsedDocument
-from shared.contracts.layout import Inspection, PageGeometry
+from shared.contracts.layout import FlowBlock, Inspection, PageGeometry, PageLayout, Region, TextLine
 from shared.contracts.options import Options
 from shared.contracts.records import SourceInfo
 from tests.support.docx import docx, gone, listed, p, part, r, read, tbl, tc
@@ -129,6 +129,37 @@ def test_captions_and_pictures(tmp_path: Path) -> None:
     assert (caption.parent_id, picture.caption_ids) == (picture.id, [caption.id])
     assert picture.image_uri == "parsed/d/0/images/m0001.png"
     assert markdown == "![a duck](parsed/d/0/images/m0001.png)\n\nFigure 1\n"
+
+
+def test_what_was_read_in_pictures_is_their_text(tmp_path: Path) -> None:
+    def region(index: int, top: float, text: str) -> Region:
+        line = TextLine(bbox=[30.0, top, 200.0, top + 20], text=text)
+        return Region(
+            region_id=f"p00001-r{index:03d}", label="text", raw_label="leftover", bbox=[30.0, top, 200.0, top + 20],
+            confidence=1.0, found_by="leftover", read_by="native", lines=[line],
+        )  # fmt: skip
+
+    flow = [
+        FlowBlock(label="text", raw_label="Normal", text="before"),
+        FlowBlock(label="picture", raw_label="picture", text="a chart", place=[24.0, 24.0, 324.0, 124.0]),
+        FlowBlock(label="picture", raw_label="picture", place=[24.0, 148.0, 324.0, 248.0]),
+        FlowBlock(label="picture", raw_label="picture", text="again", place=[24.0, 24.0, 324.0, 124.0]),
+    ]
+    layout = PageLayout(
+        document_id="d", generation=0, page_no=1, width=348.0, height=272.0, unit=None, kind="mixed", flow=flow,
+        regions=[region(0, 40.0, "in the first"), region(1, 160.0, "in the second")],
+    )  # fmt: skip
+    page = compose_page(
+        PageInput(document_id="d", generation=0, page_no=1, width=0.0, height=0.0, unit=None, layout=layout)
+    )
+    assert [(b.label, b.text) for b in page.blocks] == [
+        ("text", "before"),
+        ("picture", "a chart\nin the first"),
+        ("picture", "in the second"),
+        ("picture", "again\nin the first"),
+    ]
+    assert [b.prov[0].bbox for b in page.blocks] == [None] * 4
+    assert (page.page.width, page.page.unit, page.page.kind, page.page.status) == (0.0, None, "mixed", "ok")
 
 
 def test_links_are_links_unless_they_could_do_harm(tmp_path: Path) -> None:
