@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from PIL import Image
 
 from shared.children.block import Block
 from shared.contracts.errors import DocfleetError, ErrorCode
@@ -18,7 +19,8 @@ from shared.documents import sniff
 from shared.documents.flow import FlowAnswer, FlowCall
 from shared.documents.images import ImageFileOpened, decode_jpeg
 from shared.documents.limits import Bounds, check_bytes
-from shared.documents.page import DecodeCall, InspectCall, Inspected, PageAnswer, PageCall, Picture
+from shared.documents.page import DecodeCall, EncodeCall, InspectCall, Inspected, PageAnswer, PageCall, Picture
+from shared.documents.pictures import jpeg_of
 
 KEEP_OPEN = 4
 """Documents: pages of one document tend to come together, those of a handful interleave."""
@@ -69,6 +71,10 @@ class DocumentChild:
             if not isinstance(document, Flowing):
                 raise DocfleetError(ErrorCode.internal, f"{argument.mime_type!r:.100} is read page by page")
             return document.read_flow(argument)
+
+    def encode(self, argument: EncodeCall, blocks: list[Block]) -> tuple[Picture, list[Block]]:
+        picture = blocks[0].array((argument.height, argument.width, 3))
+        return Picture(width=argument.width, height=argument.height), [Block.of(jpeg_of(Image.fromarray(picture)))]
 
     def decode(self, argument: DecodeCall, blocks: list[Block]) -> tuple[Picture, list[Block]]:
         image = decode_jpeg(blocks[0].view(), self._limits)

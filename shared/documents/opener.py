@@ -11,6 +11,7 @@ from shared.documents.flow import FlowAnswer, FlowCall
 from shared.documents.limits import bounds_of
 from shared.documents.page import (
     DecodeCall,
+    EncodeCall,
     InspectCall,
     Inspected,
     OpenedPage,
@@ -70,6 +71,7 @@ class Documents:
         layout_picture: bool = False,
         dpi: int = 200,
         jpeg: bool = True,
+        jpeg_may_wait: bool = False,
         rotation: int | None = None,
     ) -> tuple[OpenedPage, Pictures]:
         """Open page `page_no` (1-based) of a document that was inspected before.
@@ -77,6 +79,7 @@ class Documents:
         `picture` says whether `Pictures.full` (and, unless `jpeg` is false, its encoding) is made: `auto` makes it where the
         page shows something that its own trusted text does not give. `layout_picture` asks for `Pictures.small` where
         `Pictures.full` is not made: whoever looks at pages prefers the full one.
+        `jpeg_may_wait` leaves the encoding out where the page has text and would have to be encoded: `encode` does it when it is needed.
         `rotation` (0, 90, 180, 270) shows the page so instead of as the document asks; everything is in that frame.
         A page above `limits.max_page_pixels` is rendered smaller, with the warning `render_scaled`. Raises like `inspect`.
         """
@@ -89,6 +92,7 @@ class Documents:
             picture=picture,
             layout_picture=layout_picture,
             jpeg=jpeg,
+            jpeg_may_wait=jpeg_may_wait,
             rotation=rotation,
         )
         answer, blocks = await self._child.call("open_page", call, returns=PageAnswer)
@@ -114,6 +118,13 @@ class Documents:
             with block:
                 data += block.tobytes()
         return answer, data
+
+    async def encode(self, full: tuple[Picture, Block]) -> Block:
+        """The JPEG of `Pictures.full`, in a block the caller closes. Raises `ChildDied`, `ChildStalled`."""
+        size, pixels = full
+        call = EncodeCall(width=size.width, height=size.height)
+        _, blocks = await self._child.call("encode", call, [pixels], returns=Picture)
+        return blocks[0]
 
     async def decode(self, jpeg: Block) -> tuple[int, int, Block]:
         """A stored page picture as (width, height, RGB pixels in a block the caller closes). Raises `corrupt`, `resource_limit`."""

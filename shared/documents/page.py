@@ -193,8 +193,17 @@ class PageCall(msgspec.Struct, frozen=True, kw_only=True):
     picture: Literal["none", "auto", "always"] = "auto"
     layout_picture: bool = False
     jpeg: bool = True
+    jpeg_may_wait: bool = False
+    """Leave the encoding to a later `EncodeCall` where it costs something and may never be needed."""
     rotation: int | None = None
     """Show the page at this rotation instead of the document's own: 0, 90, 180, 270."""
+
+
+class EncodeCall(msgspec.Struct, frozen=True, kw_only=True):
+    """Encode a picture as JPEG. Block 0: uint8 RGB, shape (height, width, 3)."""
+
+    width: int
+    height: int
 
 
 class DecodeCall(msgspec.Struct, frozen=True, kw_only=True):

@@ -29,7 +29,7 @@ from shared.documents.links import links_of
 from shared.documents.marks import Marks, prepare
 from shared.documents.page import Inspected, OpenedPage, PageAnswer, PageCall
 from shared.documents.pictures import SMALL_SIDE, packed
-from shared.documents.raster import draw, render
+from shared.documents.raster import Drawn, draw, render
 from shared.documents.streams import Streams
 from shared.documents.text import native_lines
 
@@ -112,8 +112,8 @@ class PdfFile:
                 warnings.append(Warning(code="render_scaled", message=message, page_no=call.page_no))
             opened = msgspec.structs.replace(opened, scale=drawn.scale, dpi=rounded(drawn.scale * 72.0))
         opened = msgspec.structs.replace(opened, warnings=warnings)
-        jpeg = drawn.jpeg() if drawn is not None and call.jpeg else None
-        return packed(opened, small=small, full=drawn.image if drawn else None, jpeg=jpeg)
+        jpeg = drawn.jpeg() if drawn is not None and call.jpeg and not _may_wait(drawn, opened, call) else None
+        return packed(opened, small=small, full=drawn.pixels if drawn else None, jpeg=jpeg)
 
     @contextlib.contextmanager
     def _turned(self, number: int, rotation: int | None) -> Iterator[None]:
@@ -246,6 +246,11 @@ def shows_more_than_it_says(page: OpenedPage) -> bool:
     if page.image_coverage >= _SEEN_IMAGE or any(line.visible and line.bad_unicode for line in page.lines):
         return True
     return not any(line.visible for line in page.lines)
+
+
+def _may_wait(drawn: Drawn, opened: OpenedPage, call: PageCall) -> bool:
+    """Whether the picture need not be encoded yet: the page has text of its own, so perhaps nobody will read its picture."""
+    return call.jpeg_may_wait and drawn.encoded is None and any(line.visible for line in opened.lines)
 
 
 class _Complaints:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
+from typing import Any, cast
 
 import numpy as np
-from PIL import Image
+from numpy.typing import NDArray
+from PIL import Image, ImageChops
 
 from shared.children.block import Block
 from shared.documents.page import OpenedPage, PageAnswer, Picture
 
+Pixels = Image.Image | NDArray[np.uint8]
+"""A picture on its way: Pillow's, or uint8 RGB of shape (height, width, 3)."""
 SMALL_SIDE = 800
 """Pixels of the long side of the layout picture; the layout network takes 800 x 608."""
 JPEG_QUALITY = 90
@@ -42,26 +46,32 @@ def is_grey(image: Image.Image) -> bool:
     """Whether no spot of 4 x 4 pixels has a colour that can be seen."""
     if image.mode != "RGB":
         return image.mode in ("1", "L")
-    spots = np.asarray(image.reduce(4) if min(image.size) >= 4 else image)
-    return int((spots.max(axis=2) - spots.min(axis=2)).max()) <= _COLOURLESS
+    red, green, blue = (image.reduce(4) if min(image.size) >= 4 else image).split()
+    most = ImageChops.lighter(ImageChops.lighter(red, green), blue)
+    least = ImageChops.darker(ImageChops.darker(red, green), blue)
+    return int(cast(Any, ImageChops.subtract(most, least).getextrema()[1])) <= _COLOURLESS
 
 
 def packed(
-    page: OpenedPage, *, small: Image.Image | None, full: Image.Image | None, jpeg: bytes | None
+    page: OpenedPage, *, small: Pixels | None, full: Pixels | None, jpeg: bytes | None
 ) -> tuple[PageAnswer, list[Block]]:
     """A page and its RGB pictures as they travel; `jpeg` is the encoding of `full`."""
     blocks = [_pixels(image) for image in (small, full) if image is not None]
     if jpeg is not None:
         blocks.append(Block.of(jpeg))
-    size = _size(full) if full else None
+    size = _size(full) if full is not None else None
     return PageAnswer(
-        page=page, small=_size(small) if small else None, full=size, jpeg=size if jpeg is not None else None
+        page=page, small=_size(small) if small is not None else None, full=size, jpeg=size if jpeg is not None else None
     ), blocks
 
 
-def _size(image: Image.Image) -> Picture:
+def _size(image: Pixels) -> Picture:
+    if isinstance(image, np.ndarray):
+        return Picture(width=image.shape[1], height=image.shape[0])
     return Picture(width=image.width, height=image.height)
 
 
-def _pixels(image: Image.Image) -> Block:
+def _pixels(image: Pixels) -> Block:
+    if isinstance(image, np.ndarray):
+        return Block.of(image)
     return Block.of(np.asarray(image if image.mode == "RGB" else image.convert("RGB")))

@@ -11,13 +11,15 @@ import io
 import re
 from typing import Any, cast
 
+import numpy as np
 import pymupdf
+from numpy.typing import NDArray
 from PIL import Image, ImageChops
 
 from shared.documents.frame import Frame
 from shared.documents.limits import Bounds, page_scale
 from shared.documents.marks import Marks
-from shared.documents.pictures import jpeg_of
+from shared.documents.pictures import Pixels, jpeg_of
 
 _POINTS_PER_INCH = 72.0
 _FINER = 1.5
@@ -37,16 +39,19 @@ _TURNS = {90: Image.Transpose.ROTATE_270, 180: Image.Transpose.ROTATE_180, 270: 
 
 
 class Drawn:
-    """The full picture of a page: RGB image, pixels per point, the bytes to store (none: to be encoded), whether it was scaled down."""
+    """The full picture of a page: RGB, pixels per point, the bytes to store (none: to be encoded), whether it was scaled down."""
 
-    def __init__(self, image: Image.Image, scale: float, jpeg: bytes | None, scaled: bool) -> None:
-        self.image = image
+    def __init__(self, pixels: Pixels, scale: float, jpeg: bytes | None, scaled: bool) -> None:
+        self.pixels = pixels
         self.scale = scale
-        self._jpeg = jpeg
+        self.encoded = jpeg
+        """The scanner's own bytes, where the picture is just them."""
         self.scaled = scaled
 
     def jpeg(self) -> bytes:
-        return self._jpeg if self._jpeg is not None else jpeg_of(self.image)
+        if self.encoded is not None:
+            return self.encoded
+        return jpeg_of(Image.fromarray(self.pixels) if isinstance(self.pixels, np.ndarray) else self.pixels)
 
 
 def draw(page: Any, frame: Frame, marks: Marks, dpi: int, limits: Bounds) -> Drawn:
@@ -57,14 +62,15 @@ def draw(page: Any, frame: Frame, marks: Marks, dpi: int, limits: Bounds) -> Dra
         if (scan := _scan(page, frame, marks, wanted, limits)) is not None:
             return scan
     scale, scaled = page_scale(frame.width, frame.height, wanted, limits)
-    image = render(page, scale)
-    return Drawn(image, image.width / frame.width, None, scaled)
+    pixels = render(page, scale)
+    return Drawn(pixels, pixels.shape[1] / frame.width, None, scaled)
 
 
-def render(page: Any, scale: float) -> Image.Image:
-    """Render a page as displayed, with its annotations, at so many pixels per point."""
+def render(page: Any, scale: float) -> NDArray[np.uint8]:
+    """Render a page as displayed, with its annotations, at so many pixels per point: uint8 RGB, (height, width, 3)."""
     drawn = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csRGB, alpha=False)
-    return Image.frombytes("RGB", (drawn.w, drawn.h), drawn.samples_mv, "raw", "RGB", drawn.stride)
+    rows = np.frombuffer(drawn.samples, dtype=np.uint8).reshape(drawn.h, drawn.stride)
+    return rows[:, : 3 * drawn.w].reshape(drawn.h, drawn.w, 3)
 
 
 def _scan(page: Any, frame: Frame, marks: Marks, wanted: float, limits: Bounds) -> Drawn | None:
@@ -113,7 +119,7 @@ def _may_look_different(page: Any) -> bool:
 
 def _looks_like(page: Any, frame: Frame, jpeg: bytes) -> bool:
     """Whether the page, drawn small, is the picture: both as grey tiles."""
-    drawn = render(page, _PROOF / max(frame.width, frame.height)).convert("L")
+    drawn = Image.fromarray(render(page, _PROOF / max(frame.width, frame.height))).convert("L")
     image: Image.Image = Image.open(io.BytesIO(jpeg), formats=["JPEG"])
     image.draft("L", drawn.size)
     image = image.convert("L").transpose(_TURNS[frame.rotation]) if frame.rotation else image.convert("L")

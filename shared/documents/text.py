@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -196,15 +197,18 @@ def _union(boxes: Iterator[Sequence[float]]) -> tuple[float, float, float, float
     return min(columns[0]), min(columns[1]), max(columns[2]), max(columns[3])
 
 
+@lru_cache(8192)
 def _is_blank(character: str) -> bool:
     return character.isspace() or character in "\0\u200b\ufeff"
 
 
+@lru_cache(8192)
 def _is_meaningless(character: str) -> bool:
     """Replacement, private use, control and unassigned characters, and halves of surrogate pairs."""
     return character == "\ufffd" or unicodedata.category(character) in ("Co", "Cc", "Cs", "Cn")
 
 
+@lru_cache(8192)
 def _clean(character: str) -> str:
     """A character that can be stored: blanks as a blank, controls and broken surrogates as U+FFFD."""
     if character.isspace():

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from services.layout_worker.boxes import Box, area, hull, share_inside
 from shared.contracts.layout import Grid, GridCell, TextLine
@@ -35,6 +36,8 @@ FILLED, LEAST_FILLED = 0.25, 3
 """Share of cells, and number of cells, that hold text: fewer are the grid of a plot or paper."""
 FRAME, BODY = 0.7, 0.5
 """Share of the page that a drawing covers, and share of it in one cell, from which it is the page's border."""
+HELD = 0.3
+"""Share of a line in a cell, or of a cell in a line, from which that cell holds text."""
 PLACED = 0.5
 """Share of a line's area in a grid from which it is a line of the table."""
 
@@ -88,11 +91,20 @@ def holds(ruled: Ruled, lines: Sequence[TextLine], width: float, height: float) 
     if area(ruled.bbox) >= FRAME * width * height and largest >= BODY * area(ruled.bbox):
         return False
     inside = [line for line in lines if share_inside(line.bbox, ruled.bbox) >= PLACED]
-    filled = sum(
-        any(share_inside(line.bbox, cell.bbox) > 0.3 or share_inside(cell.bbox, line.bbox) > 0.3 for line in inside)
-        for cell in cells
-    )
+    if not inside:
+        return False
+    filled = _filled(np.array([cell.bbox for cell in cells]), np.array([line.bbox for line in inside]))
     return filled >= max(LEAST_FILLED, FILLED * len(cells))
+
+
+def _filled(cells: NDArray[np.float64], lines: NDArray[np.float64]) -> int:
+    """How many of the cells (boxes, [n, 4]) hold a line ([m, 4]), or a part of one that is most of the cell."""
+    width = np.minimum(cells[:, None, 2], lines[None, :, 2]) - np.maximum(cells[:, None, 0], lines[None, :, 0])
+    height = np.minimum(cells[:, None, 3], lines[None, :, 3]) - np.maximum(cells[:, None, 1], lines[None, :, 1])
+    common = np.clip(width, 0.0, None) * np.clip(height, 0.0, None)
+    areas = [(boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1]) for boxes in (cells, lines)]
+    holds = common > HELD * np.minimum(areas[0][:, None], areas[1][None, :])
+    return int(holds.any(axis=1).sum())
 
 
 def _stroke(box: Sequence[float], horizontal: bool) -> _Stroke:

@@ -16,7 +16,7 @@ from shared.children.block import Block
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.documents.child import DocumentChild
 from shared.documents.limits import bounds_of
-from shared.documents.page import InspectCall, Inspected, NativeLine, OpenedPage, PageCall, Pictures
+from shared.documents.page import EncodeCall, InspectCall, Inspected, NativeLine, OpenedPage, PageCall, Pictures
 from shared.settings import Limits
 from tests.support.pdfs import FONT, Pdf, contents, one_page, scan_page, text_at
 
@@ -354,6 +354,26 @@ def test_which_pages_need_a_picture(bench: Bench) -> None:
     assert full(one_page("0 0 0 rg 72 700 m 90 700 l 80 720 l f"))
     header_and_scan, _ = scan("/MediaBox [0 0 612 792]", text_at(72, 750, "a native header over a scanned body"))
     assert full(header_and_scan)
+
+
+def test_a_picture_that_may_be_for_nothing_is_encoded_when_it_is_asked_for(bench: Bench) -> None:
+    data, _ = scan("/MediaBox [0 0 612 792]", text_at(72, 750, "a native header over a picture"))
+    _, at_once = bench.open(data, picture="auto")
+    _, later = bench.open(data, picture="auto", jpeg_may_wait=True)
+    assert at_once.jpeg is not None
+    assert later.jpeg is None
+    assert later.full is not None
+    size, block = later.full
+    program = DocumentChild(bounds_of(Limits()))
+    _, (jpeg,) = program.encode(EncodeCall(width=size.width, height=size.height), [block])
+    assert jpeg.tobytes() == at_once.jpeg[1].tobytes()
+
+
+def test_the_bytes_of_a_scan_are_always_there(bench: Bench) -> None:
+    data, jpeg = scan()
+    _, pictures = bench.open(data, picture="auto", jpeg_may_wait=True)
+    assert pictures.jpeg is not None
+    assert pictures.jpeg[1].tobytes() == jpeg
 
 
 def test_blank(bench: Bench) -> None:
