@@ -140,8 +140,16 @@ class Pages:
                     self._settings,
                     lines.strokes,
                 )
-            stored = layout.picture_key is not None and shown.jpeg is not None
-            return LaidOut(layout=layout, jpeg=shown.jpeg[1].tobytes() if stored and shown.jpeg else None)
+            with step("encode"):
+                return await self._with_jpeg(layout, shown)
+
+    async def _with_jpeg(self, layout: PageLayout, shown: Pictures) -> LaidOut:
+        """The layout, and its picture's JPEG where it names one: it is only encoded now where that was not for nothing."""
+        if layout.picture_key is None or shown.full is None:
+            return LaidOut(layout=layout)
+        jpeg = shown.jpeg[1] if shown.jpeg is not None else await self.documents.encode(shown.full)
+        with jpeg:
+            return LaidOut(layout=layout, jpeg=jpeg.tobytes())
 
     async def _flowing(self, path: Path, page_no: int, inspection: Inspection) -> LaidOut:
         """The layout of a document that is text without places. An engine takes part only where it has pictures to be read."""
@@ -197,6 +205,7 @@ class Pages:
             layout_picture=layout_picture,
             dpi=dpi or self._settings.layout.dpi,
             jpeg=dpi is None,
+            jpeg_may_wait=True,
             rotation=rotation,
         )
 
