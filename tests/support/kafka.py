@@ -79,7 +79,8 @@ class KafkaServer:
             self.port, self._controller = free_ports(2)
             self.bootstrap = f"127.0.0.1:{self.port}"
             self._write_properties(self._folder)
-            identity = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+            # One in 64 would begin with a dash, which the tool takes for an option.
+            identity = "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
             subprocess.run(
                 [program, *_JAVA, "-cp", f"{libs}/*", "kafka.tools.StorageTool", *_FORMAT, "-t", identity],
                 cwd=self._folder,

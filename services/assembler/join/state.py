@@ -51,6 +51,10 @@ from shared.contracts.records import (
 )
 from shared.streams.stage import Emit
 
+REPLAY_S = 3_600.0
+"""Seconds between the opening of a document and a command, by their timestamps, within which both may be replayed: one commit interval,
+and what a join that fell behind handles in it."""
+
 PARKED_S = 86_400.0
 """Seconds a cancel waits for its document (architecture.md, The join's rules)."""
 
@@ -86,6 +90,8 @@ def handle(turn: Turn, event: Result | CancelDocument, window: int) -> None:
         turn.ignore("unknown")
     elif turn.generation < turn.opened.generation:
         turn.ignore("stale")
+    elif turn.document.parked == turn.generation and not _replaying(turn, turn.opened):
+        turn.end(ending.cancelled(turn.opened.event, turn.at, ending.supersedes(turn.opened)))  # it waited for a replay
     elif isinstance(event, DocumentComposed | DocumentFailed):
         finish(turn, event, turn.opened)
     elif isinstance(event, DeadlinePassed):
@@ -125,6 +131,8 @@ def begin(turn: Turn, event: DocumentOpened | DocumentRejected | DocumentCached,
             turn.outcome.refused = DocfleetError(
                 ErrorCode.conflict, "this document id is already open at this generation, with another source"
             )
+        elif isinstance(event, DocumentOpened) and turn.document.parked == turn.generation:
+            turn.end(ending.cancelled(old.event, turn.at, ending.supersedes(old)))
         elif isinstance(event, DocumentOpened):
             release(turn, old)
         else:
@@ -188,11 +196,20 @@ def cancel(turn: Turn) -> None:
     """End the open generation, or park the cancel until its generation opens."""
     if turn.opened is not None and turn.generation < turn.opened.generation:
         turn.ignore("stale")
-    elif turn.opened is not None and turn.generation == turn.opened.generation:
+    elif turn.opened is not None and turn.generation == turn.opened.generation and not _replaying(turn, turn.opened):
         ending.show_superseded(turn, turn.generation)
         turn.end(ending.cancelled(turn.opened.event, turn.at, ending.supersedes(turn.opened)))
     elif turn.document.parked is None or turn.document.parked < turn.generation:
         turn.keep(replace(turn.document, parked=turn.generation, parked_at=turn.at))
+
+
+def _replaying(turn: Turn, opened: Opened) -> bool:
+    """Whether a lower generation that has ended is not in `parsed`: its append was lost in a crash, so that its events and the opening of
+    this generation are going to be replayed, and a command must not overtake them. Not after an hour: then the mark may have been
+    forgotten."""
+    shown = turn.mark.generation if turn.mark is not None else -1
+    behind = any(old.generation > shown for old in opened.superseded)
+    return behind and turn.at - opened.event.opened_at < REPLAY_S
 
 
 def expire(turn: Turn) -> None:

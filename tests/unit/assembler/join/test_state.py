@@ -302,3 +302,28 @@ def test_the_terminal_record_is_bounded() -> None:
 def test_a_selection_that_cannot_be_read_is_an_error_and_changes_nothing() -> None:
     with pytest.raises(DocfleetError):
         Run()(t.opened(selected="x-y"))
+
+
+def test_a_replayed_cancel_waits_for_the_replay_of_what_ended_before_it() -> None:
+    """Two generations ended without ever being open, a third opened; a crash loses the first two appends and not the third's state, and
+    the commands are replayed before the results."""
+    run = Run()
+    for event in (t.rejected(generation=0), t.rejected(generation=1), t.opened(generation=2)):
+        run(event)
+    run.tables.parsed.clear()
+    run.parsed.clear()
+    assert run(t.cancel(generation=2)).parsed == []
+    for event in (t.rejected(generation=0), t.rejected(generation=1), t.opened(generation=2)):
+        run(event)
+    assert [(p.generation, p.status) for p in run.parsed] == [(0, "failure"), (1, "failure"), (2, "cancelled")]
+    run(t.closed(generation=2))
+    assert run.tables.open == {}
+
+
+def test_a_cancel_long_after_the_opening_waits_for_nothing() -> None:
+    """Marks are remembered for a day: that one is gone says nothing of a crash then."""
+    run = Run()
+    run(t.rejected(generation=0))
+    run(t.opened(generation=1, opened_at=1_000.0))
+    run.tables.parsed.clear()
+    assert [p.generation for p in run(t.cancel(generation=1), at=1_000.0 + 90_000).parsed][-1] == 1
