@@ -37,7 +37,12 @@ def seconds(items: int, bucket: int) -> float:
 
 
 STEP_32 = BatchProfile(
-    width_step=32, batches=((MAX_COST, MAX_ITEMS),), max_items=MAX_ITEMS, max_cost=MAX_COST, linger_ms=10.0
+    width_step=32,
+    batches=((MAX_COST, MAX_ITEMS),),
+    max_items=MAX_ITEMS,
+    max_cost=MAX_COST,
+    linger_ms=10.0,
+    calls_per_stream=64,
 )
 """The article's widths: every 32 px, as a model with free shapes (`--input_shape_range`) takes them."""
 
@@ -48,6 +53,7 @@ GEARS = BatchProfile(
     max_items=MAX_ITEMS,
     max_cost=MAX_COST,
     linger_ms=10.0,
+    calls_per_stream=64,
 )
 """Widths for a model with gears: finer where lines are narrow and padding is a larger share; 24 widths in 1, 2, 4 or 8 lines."""
 

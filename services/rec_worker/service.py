@@ -24,6 +24,7 @@ from shared.contracts.errors import DocfleetError, ErrorCode, Phase
 from shared.contracts.layout import Doubt, PageLayout, Reading, Region, RegionReading
 from shared.contracts.records import RecTask, RegionsRead
 from shared.documents.opener import Documents
+from shared.engines.open import profile
 from shared.engines.processor import cores
 from shared.objects import keys
 from shared.objects.open import open_store
@@ -34,9 +35,6 @@ from shared.telemetry import metrics
 
 PAGE_INCHES = (8.27, 11.69)
 """A4, of which the cost of a task is estimated: its picture in RGB and its JPEG."""
-CALLS_PER_STREAM = 4
-"""Calls in the engine child at once, per stream. Four pages give each stream some 200 crops to choose from, enough to fill any batch;
-more would only wait, and count as stalled the sooner."""
 
 
 class RecWorker:
@@ -52,7 +50,7 @@ class RecWorker:
         self._page_bytes = int(PAGE_INCHES[0] * PAGE_INCHES[1] * settings.layout.dpi**2 * 4)
         self._documents = Documents(settings.limits)
         streams = settings.engines.streams or cores()
-        calls = min(stage.max_in_flight, CALLS_PER_STREAM * streams)
+        calls = min(stage.max_in_flight, profile(settings.engines).calls_per_stream * streams)
         self._places = Places(calls)
         self._pages = PageCache(settings.rec.page_cache_bytes)
         self._busy = Busy(streams)

@@ -34,6 +34,10 @@ class BatchProfile(msgspec.Struct, frozen=True, kw_only=True):
     """Sum of the padded widths taken out of a queue at once."""
     linger_ms: float
     """Wait for a fuller batch, from its first line."""
+    calls_per_stream: int = 4
+    """Pages (calls of the engine child) that are read at once, per stream. A CPU's batches are small: four pages give each stream some 200
+    lines to choose from, and more would only wait, and count as stalled the sooner. Where full batches pay, messages of few lines must
+    come together: on a simulated NPU 16 at once leave nothing to put together, 64 fill it (`./dev bench batching`)."""
 
     def bucket(self, width: int) -> int:
         """The padded width of a line `width` pixels wide (at least one step)."""

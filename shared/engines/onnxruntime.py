@@ -14,23 +14,12 @@ from typing import TYPE_CHECKING
 import onnxruntime
 
 from shared.contracts.errors import DocfleetError, ErrorCode
-from shared.engines.engine import Array, BatchProfile, Engine, Network, TensorInfo, checked
+from shared.engines.engine import Array, Engine, Network, TensorInfo, checked
 from shared.engines.processor import cores
+from shared.engines.profiles import ONNXRUNTIME
 
 if TYPE_CHECKING:
     from shared.settings import Engines
-
-PROFILE = BatchProfile(
-    width_step=64,
-    steps=((256, 16), (640, 32)),
-    batches=((128, 4), (3_200, 1)),
-    max_items=16,
-    max_cost=6_400,
-    linger_ms=4.0,
-)
-"""Measured per width class (AVX2, f32, one thread, CPU time per pixel of width): 4 lines a call save 12 % at 64 px, 7 % at 128 px and 3 % at
-192 px; 8 save 1 to 2 % more; from 320 px on a call of one line is the best. A call costs no compilation here, so narrow lines have
-finer widths than OpenVINO gives them: 4 % of padding instead of 9 %."""
 
 _TYPES = {"tensor(float)": "float32", "tensor(int64)": "int64", "tensor(uint8)": "uint8", "tensor(int32)": "int32"}
 
@@ -40,7 +29,7 @@ class OnnxRuntimeEngine:
 
     name = "onnxruntime"
     precision = "f32"
-    profile = PROFILE
+    profile = ONNXRUNTIME
 
     def __init__(self, settings: Engines) -> None:
         self.version = str(onnxruntime.__version__)

@@ -23,25 +23,21 @@ import openvino
 from openvino import opset5
 
 from shared.contracts.errors import DocfleetError, ErrorCode
-from shared.engines.engine import Array, BatchProfile, Engine, Network, TensorInfo, checked
+from shared.engines.engine import Array, Engine, Network, TensorInfo, checked
 from shared.engines.lock import locked
 from shared.engines.precision import fastest
 from shared.engines.processor import cores
+from shared.engines.profiles import OPENVINO
 
 if TYPE_CHECKING:
     from shared.settings import Engines
-
-PROFILE = BatchProfile(
-    width_step=64, batches=((192, 4), (640, 2), (3_200, 1)), max_items=16, max_cost=6_400, linger_ms=4.0
-)
-"""Measured per width class (64 real lines, one thread, bf16): 4 lines a call up to 200 px saves 7 %, 2 up to 640 px saves 15 %, wider lines lose."""
 
 
 class OpenVinoEngine:
     """Invariant: one `Core`, so that all networks of a process share its thread pools and its cache folder."""
 
     name = "openvino"
-    profile = PROFILE
+    profile = OPENVINO
 
     def __init__(self, settings: Engines) -> None:
         self.version = str(openvino.get_version())

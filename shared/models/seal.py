@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from shared.settings import Settings
 
 NAME = "ppocrv4-seal-det-mobile"
-SIDE = 640
-"""Pixels of the longer side of a seal as the network sees it; it is enlarged to that where it is smaller."""
+SIDE = 512
+"""Pixels of the longer side of a seal as the network sees it; it is enlarged to that where it is smaller. Of 142 characters of eight seals 129 are
+read, 130 with 640 px at 1.6 times the cost, 123 with 480 px."""
 STRIP = 64
 """Height of the strips in px: more than the reader's 48, so that shrinking to it smoothes what unrolling interpolated."""
 STRAIGHT = 0.7

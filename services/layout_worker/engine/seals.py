@@ -38,6 +38,8 @@ CHANGES = 4.8
 """Changes between ink and paper along a line across it, on average: four characters have 5.7 and more, two letters of a logo up to 4.5."""
 PAPER = 150
 """Darkest channel, of 255, that half of what is not red inside has at least: a stamp stands on paper, a photo's reds don't."""
+DIM, EVEN = 90, 30
+"""The same for paper in the shade, which is told from other things by its evenness: half of it is within so many levels."""
 
 
 _MOST_APART = np.floor(np.arange(256) * HUE).astype(np.uint8)
@@ -153,4 +155,8 @@ def _on_paper(picture: NDArray[np.uint8], mask: NDArray[np.bool_], box: list[int
     part, stained = picture[box[1] : box[3], box[0] : box[2]], mask[box[1] : box[3], box[0] : box[2]]
     if stained.mean() > SOLID:
         return False
-    return float(np.median(part[~stained].min(axis=-1))) >= PAPER
+    # The blurred edge of the ink is not ground, as far as there is other ground.
+    near = cv2.dilate(stained.astype(np.uint8), np.ones((3, 3), np.uint8)) > 0
+    ground = part[~near if np.count_nonzero(~near) > 0.1 * near.size else ~stained].min(axis=-1)
+    low, level, high = np.percentile(ground, [25, 50, 75])
+    return bool(level >= PAPER or (level >= DIM and high - low <= EVEN))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -44,8 +45,15 @@ def test_auto_takes_the_faster_engine_for_the_processor(monkeypatch: pytest.Monk
     assert opening.available()[0] == name
 
 
+@pytest.mark.parametrize("kind", ["openvino", "onnxruntime"])
+def test_the_profile_is_known_without_the_engine_and_is_the_engine_s_own(kind: Any) -> None:
+    settings = Engines(kind=kind, precision="f32")
+    assert opening.profile(settings) is opening.open_engine(settings).profile
+
+
 def test_opening_the_settings_imports_no_engine() -> None:
-    code = "import sys, shared.engines.open, shared.models.install; print(*{'openvino', 'onnxruntime', 'onnx', 'cv2'} & set(sys.modules))"
+    code = "import sys, shared.engines.open as o, shared.models.install, shared.settings as s; o.profile(s.Engines());"
+    code += "print(*{'openvino', 'onnxruntime', 'onnx', 'cv2'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
 

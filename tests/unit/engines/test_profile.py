@@ -13,7 +13,7 @@ from shared.engines.engine import BatchProfile, TensorInfo, checked
 
 pytestmark = pytest.mark.unit
 
-PROFILES = [openvino.PROFILE, onnxruntime.PROFILE]
+PROFILES = [openvino.OPENVINO, onnxruntime.ONNXRUNTIME]
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -42,6 +42,24 @@ def test_two_stamps_are_two():
     assert len(find_seals(page)) == 2
 
 
+def test_a_stamp_on_paper_in_the_shade_that_fills_its_picture_is_found():
+    noise = np.random.default_rng(3).normal(0, 8, (314, 399, 1))
+    picture = np.clip(np.array([136, 137, 132]) + noise, 0, 255).astype(np.uint8)
+    cv2.putText(picture, "63 0725", (10, 240), cv2.FONT_HERSHEY_SIMPLEX, 1.0, (100, 100, 110), 2)
+    cv2.ellipse(picture, (200, 157), (190, 150), 0, 0, 360, (200, 60, 75), 4)
+    cv2.putText(picture, "5101057118", (90, 170), cv2.FONT_HERSHEY_SIMPLEX, 1.0, (200, 60, 75), 3)
+    (found,) = find_seals(cv2.GaussianBlur(picture, (5, 5), 0), detail=True)
+    assert overlap(found, [10, 7, 390, 307]) > 0.9
+
+
+def test_a_ring_in_a_dim_photo_is_no_stamp():
+    page = paper()
+    shades = np.random.default_rng(5).integers(60, 200, (10, 10), dtype=np.uint8)
+    page[250:550, 150:450] = cv2.resize(shades, (300, 300), interpolation=cv2.INTER_CUBIC)[:, :, None]
+    cv2.circle(page, (300, 400), 60, (220, 20, 20), 4)
+    assert find_seals(page) == []
+
+
 def draw_heading(page):
     cv2.putText(page, "RED HEADING", (60, 100), cv2.FONT_HERSHEY_SIMPLEX, 1.6, (220, 20, 20), 4)
 

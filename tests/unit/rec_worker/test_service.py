@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from services.rec_worker import service
 from services.rec_worker.batcher import Flush
 from services.rec_worker.call import BatchFact, PageRead, PageToRead
 from services.rec_worker.service import RecWorker
@@ -17,8 +18,9 @@ from shared.contracts.codec import decode, encode, sha256
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
 from shared.contracts.layout import PageLayout, Reading, ReadLine, Region, RegionReading, TaskError
 from shared.contracts.records import PageFailed, RecTask, RegionsRead
+from shared.engines.open import profile
 from shared.objects import keys
-from shared.settings import Engines, Objects, Settings
+from shared.settings import Engines, Objects, Settings, Stage
 from shared.streams.stage import Delivery
 from shared.telemetry import metrics
 from tests.support.deliveries import delivered
@@ -241,3 +243,17 @@ def test_foreign_bytes_are_an_invalid_message(tmp_path: Path) -> None:
     with pytest.raises(DocfleetError) as raised:
         stage.decode(b"\xff\x00", None)
     assert raised.value.code is ErrorCode.invalid_message
+
+
+@pytest.mark.parametrize(("in_flight", "wanted"), [(256, 128), (32, 32)])
+def test_pages_in_the_engine_child_are_the_engine_s_choice_up_to_the_stage_s_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_flight: int, wanted: int
+) -> None:
+    wide = msgspec.structs.replace(profile(Engines()), calls_per_stream=64)
+    monkeypatch.setattr(service, "profile", lambda engines: wide)
+    settings = Settings(
+        objects=Objects(kind="folder", folder=tmp_path, bucket=BUCKET),
+        engines=Engines(streams=2),
+        stages={"rec_worker": Stage(max_in_flight=in_flight)},
+    )
+    assert RecWorker(settings)._places._total == wanted
