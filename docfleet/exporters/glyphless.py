@@ -21,13 +21,14 @@ _LATEST = 0xFFFD
 
 
 class Codes:
-    """The codes of the characters of a text: narrow ones first, then wide ones, each in the order of Unicode; 0 is no character."""
+    """The codes of the characters of the text of one PDF: narrow ones first, then wide ones, each in the order of Unicode; 0 is no character."""
 
     def __init__(self, characters: Iterable[str]) -> None:
         known = sorted({*characters, " ", chr(_LATEST)}, key=lambda c: (_is_wide(c), c))
         if len(known) > MOST:
             known = sorted({*known[: MOST - 1], chr(_LATEST)}, key=lambda c: (_is_wide(c), c))
         self._codes = {character: code for code, character in enumerate(known, 1)}
+        self._embedded: int | None = None
         self._narrow = sum(not _is_wide(character) for character in known)
 
     def shown(self, text: str) -> str:
@@ -40,7 +41,9 @@ class Codes:
         return sum(1.0 if _is_wide(character) else 0.5 for character in text)
 
     def embedded(self, pdf: Any) -> int:
-        """Put the font into a `pymupdf.Document`; returns the number (xref) of the object a page's resources name."""
+        """Put the font into a `pymupdf.Document`, once; returns the number (xref) of the object a page's resources name."""
+        if self._embedded is not None:
+            return self._embedded
         count = len(self._codes)
         program = _stream(pdf, _truetype(), f"/Length1 {len(_truetype())}")
         to_unicode = _stream(pdf, self._to_unicode())
@@ -56,11 +59,12 @@ class Codes:
             "<</Type/Font/Subtype/CIDFontType2/BaseFont/GlyphLess/CIDSystemInfo<</Registry(Adobe)/Ordering(Identity)"
             f"/Supplement 0>>/FontDescriptor {descriptor} 0 R/DW {EM // 2}{wide}/CIDToGIDMap {to_glyph} 0 R>>",
         )
-        return _object(
+        self._embedded = _object(
             pdf,
             f"<</Type/Font/Subtype/Type0/BaseFont/GlyphLess/Encoding/Identity-H/DescendantFonts[{font} 0 R]"
             f"/ToUnicode {to_unicode} 0 R>>",
         )
+        return self._embedded
 
     def _to_unicode(self) -> bytes:
         """The CMap from codes to UTF-16 (PDF 32000-1, 9.10.3), in groups of 100 as CMaps have them at most."""

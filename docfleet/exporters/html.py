@@ -36,8 +36,11 @@ def html(document: ParsedDocument, pictures: Mapping[int, bytes]) -> bytes:
     )
     title = escape(_plain(document.source.filename or document.document_id))
     by_page: dict[int, list[Block]] = {}
+    boxed: dict[int, list[Block]] = {}
     for block in sorted(document.blocks, key=lambda block: block.order):
         by_page.setdefault(block.prov[0].page_no if block.prov else 1, []).append(block)
+        for page_no in sorted({place.page_no for place in block.prov}):
+            boxed.setdefault(page_no, []).append(block)
     out = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8">',
@@ -49,7 +52,7 @@ def html(document: ParsedDocument, pictures: Mapping[int, bytes]) -> bytes:
     ]
     for page in document.pages:
         if page.status != "skipped" or page.page_no in by_page:
-            out += _page(page, document.blocks, by_page.get(page.page_no, []), pictures.get(page.page_no))
+            out += _page(page, boxed.get(page.page_no, []), by_page.get(page.page_no, []), pictures.get(page.page_no))
     out.append(f"</main><script>{script}</script></body></html>\n")
     return "\n".join(out).encode("utf-8", "replace")
 

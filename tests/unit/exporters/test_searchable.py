@@ -99,24 +99,91 @@ def test_an_image_has_its_size_on_paper() -> None:
         assert lines(pdf, 0)[0][1] == pytest.approx([36.0, 14.4, 396.0, 40.3], abs=1.0)
 
 
-def test_pages_with_text_of_their_own_are_taken_over(tmp_path: Path) -> None:
+def source_of(path: Path, *, text: str = "", rotation: int = 0, crop: tuple[float, ...] = (0, 0, 600, 800)) -> Path:
+    with pymupdf.open() as made:
+        sheet = made.new_page(width=700, height=900)
+        sheet.draw_rect(pymupdf.Rect(100, 100, 200, 200), fill=(1, 0, 0))
+        if text:
+            sheet.insert_text((crop[0] + 60, crop[1] + 40), text)
+        sheet.insert_link({"kind": pymupdf.LINK_URI, "from": pymupdf.Rect(300, 300, 400, 320), "uri": "https://a.org"})
+        sheet.set_cropbox(pymupdf.Rect(crop))
+        sheet.set_rotation(rotation)
+        made.save(path)
+    return path
+
+
+def never(one: Page) -> bytes:
+    raise AssertionError(f"page {one.page_no} is drawn")
+
+
+def test_a_page_with_text_of_its_own_is_taken_over(tmp_path: Path) -> None:
+    source = source_of(tmp_path / "source.pdf", text="own text")
+    parsed, _ = document([block(0, "text", "own text", method="native")], [page(1, kind="native")])
+    with pymupdf.open(stream=searchable(parsed, never, source)) as pdf:
+        assert pdf[0].get_text().strip() == "own text"
+        assert [font[3] for font in pdf[0].get_fonts()] == ["Helvetica"]
+        assert [link["uri"] for link in pdf[0].get_links()] == ["https://a.org"]
+
+
+@pytest.mark.parametrize("rotation", [0, 90, 180, 270])
+@pytest.mark.parametrize("crop", [(0, 0, 600, 800), (40, 70, 640, 870)])
+def test_what_was_read_is_added_where_it_is_seen(tmp_path: Path, rotation: int, crop: tuple[float, ...]) -> None:
+    source = source_of(tmp_path / "source.pdf", rotation=rotation, crop=crop)
+    width, height = (600.0, 800.0) if rotation in (0, 180) else (800.0, 600.0)
+    read = block(3, "text", "read text")
+    parsed, _ = document([read], [page(1, width=width, height=height, rotation=rotation)])
+    with pymupdf.open(stream=searchable(parsed, never, source)) as pdf:
+        sheet = pdf[0]
+        ((text, box),) = lines(pdf, 0)
+        assert text == "read text"
+        assert list(pymupdf.Rect(box) * sheet.rotation_matrix) == pytest.approx(read.lines[0].bbox, abs=1.0)
+        assert len(sheet.get_drawings()) == 1
+        assert sheet.get_images() == []
+
+
+def test_links_from_page_to_page_are_kept(tmp_path: Path) -> None:
     source = tmp_path / "source.pdf"
     with pymupdf.open() as made:
-        for text in ("own text", "read text"):
-            made.new_page(width=600, height=800).insert_text((50, 50), text)
+        for _ in range(2):
+            made.new_page(width=600, height=800)
+        made[0].insert_link(
+            {"kind": pymupdf.LINK_GOTO, "from": pymupdf.Rect(9, 9, 99, 99), "page": 1, "to": pymupdf.Point(0, 0)}
+        )
         made.save(source)
-    blocks = [block(0, "text", "own text", method="native"), block(1, "text", "as it was read", page_no=2)]
-    parsed, _ = document(blocks, [page(1, kind="native"), page(2)])
-    asked: list[int] = []
+    parsed, _ = document([block(0, "text", "words", page_no=2)])
+    with pymupdf.open(stream=searchable(parsed, never, source)) as pdf:
+        assert [link["page"] for link in pdf[0].get_links()] == [1]
+        assert pdf[1].get_text().strip() == "words"
 
-    def picture(one: Page) -> bytes:
-        asked.append(one.page_no)
-        return sheet(one)
 
-    with pymupdf.open(stream=searchable(parsed, picture, source)) as pdf:
-        assert [pdf[n].get_text().strip() for n in range(2)] == ["own text", "as it was read"]
-        assert pdf[0].get_fonts()[0][3] == "Helvetica"
-    assert asked == [2]
+def test_what_pages_share_is_copied_once(tmp_path: Path) -> None:
+    source = tmp_path / "source.pdf"
+    noise = io.BytesIO()
+    Image.effect_noise((300, 300), 90).save(noise, "PNG")
+    with pymupdf.open() as made:
+        shared = 0
+        for _ in range(8):
+            shared = made.new_page(width=600, height=800).insert_image(
+                pymupdf.Rect(0, 0, 300, 300), **({"xref": shared} if shared else {"stream": noise.getvalue()})
+            )
+        made.save(source)
+    parsed, _ = document([block(0, "text", "words")], [page(n) for n in range(1, 9)])
+    assert len(searchable(parsed, never, source)) < 1.3 * source.stat().st_size
+
+
+def test_text_of_the_source_under_what_was_read_makes_the_page_a_picture(tmp_path: Path) -> None:
+    source = source_of(tmp_path / "source.pdf", text="g#rb@ge")
+    parsed, _ = document([block(0, "text", "as it was read")], [page(1)])
+    with pymupdf.open(stream=searchable(parsed, sheet, source)) as pdf:
+        assert pdf[0].get_text().strip() == "as it was read"
+        assert len(pdf[0].get_images()) == 1
+
+
+def test_a_page_that_was_turned_for_parsing_is_a_picture(tmp_path: Path) -> None:
+    source = source_of(tmp_path / "source.pdf")
+    parsed, _ = document([block(0, "text", "words")], [page(1, rotation=180)])
+    with pymupdf.open(stream=searchable(parsed, sheet, source)) as pdf:
+        assert len(pdf[0].get_images()) == 1
 
 
 def test_a_page_that_cannot_be_copied_or_drawn_keeps_its_text(tmp_path: Path) -> None:
