@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from services.assembler.document.boxes import overlap
+from services.assembler.document.tables import header_rows
 from services.assembler.document.text import Piece, in_one, joined, rows
 from shared.contracts.document import Cell, Table
 from shared.contracts.layout import Grid, GridCell
@@ -19,6 +20,8 @@ def from_grid(grid: Grid, box: Sequence[float], pieces: Sequence[Piece], page_no
     found: dict[int, list[Piece]] = {}
     for piece in pieces:
         found.setdefault(_home(_upright(piece.box, grid.slope, box), grid.cells), []).append(piece)
+    spans = [(cell.row_span, cell.col_span) for cell in grid.cells if cell.row == 0]
+    header = header_rows(spans, max((cell.row + cell.row_span for cell in grid.cells), default=0))
     cells = [
         Cell(
             row=cell.row,
@@ -26,7 +29,7 @@ def from_grid(grid: Grid, box: Sequence[float], pieces: Sequence[Piece], page_no
             row_span=cell.row_span,
             col_span=cell.col_span,
             text=_text(found.get(index, [])),
-            column_header=cell.row == 0,
+            column_header=cell.row < header,
             bbox=list(cell.bbox),
             page_no=page_no,
         )

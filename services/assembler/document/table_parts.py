@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from services.assembler.document.boxes import overlap
 from services.assembler.document.regions import replace_table
-from services.assembler.document.tables import finished
+from services.assembler.document.tables import finished, header_rows
 from shared.contracts.document import Block, Cell, Provenance, Table, TablePart
 
 SAME_EDGE = 0.03
@@ -138,10 +138,10 @@ def _same(one: Sequence[str], other: Sequence[str], *, exact: bool) -> bool:
 
 
 def _header_rows(table: Table) -> int:
-    """Rows of the header: those that are marked, and one more where cells of the first span columns."""
+    """Rows of the header: those that are marked, or as many as its first row's spans say."""
     marked = len({cell.row for cell in table.cells if cell.column_header})
-    spanned = any(cell.row == 0 and cell.col_span > 1 for cell in table.cells)
-    return max(1, marked, 2 if spanned else 1)
+    first = [(cell.row_span, cell.col_span) for cell in table.cells if cell.row == 0]
+    return max(marked, header_rows(first, table.num_rows))
 
 
 def _has_own_header(top: Table, below: Table) -> bool:

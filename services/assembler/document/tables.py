@@ -2,7 +2,8 @@
 
 A grid from lines: columns are the vertical strips that text covers when the widest lines (which may span) are left out;
 rows are lines of the same height; a row without text in its first column that follows closely continues the one above.
-The first row is taken for the header: neither the text layer nor the pixels say, and readers expect one.
+The first row is taken for the header, and the one below it where it has names over several columns: neither the text layer nor the pixels
+say, and readers expect one.
 """
 
 from __future__ import annotations
@@ -44,20 +45,32 @@ def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
         else:
             placed.append(cells)
         bottom = max(piece.box[3] for piece in row)
+    grid = [sorted(_without_clashes(cells).items()) for cells in placed]
+    header = header_rows([(1, last - first + 1) for (first, last), _ in grid[0]], len(grid))
     cells_out = [
         Cell(
             row=r,
             col=first,
             col_span=last - first + 1,
             text=joined([piece.text for piece in found]),
-            column_header=r == 0 and len(placed) > 1,
+            column_header=r < header,
             bbox=union([piece.box for piece in found]),
             page_no=page_no,
         )
-        for r, cells in enumerate(placed)
-        for (first, last), found in sorted(_without_clashes(cells).items())
+        for r, row_cells in enumerate(grid)
+        for (first, last), found in row_cells
     ]
     return table_of(cells_out, page_no=page_no)
+
+
+def header_rows(first: Sequence[tuple[int, int]], rows: int) -> int:
+    """Rows of the header of a table with so many rows, from the row and column spans of its first row's cells.
+
+    Names over several columns have the columns' own names below them; a table of one row has no header.
+    """
+    deepest = max((row_span for row_span, _ in first), default=1)
+    grouped = any(col_span > 1 for _, col_span in first)
+    return min(max(deepest, 2 if grouped else 1), rows - 1)
 
 
 def _columns(pieces: Sequence[Piece]) -> list[tuple[float, float]]:
