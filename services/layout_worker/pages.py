@@ -181,8 +181,7 @@ class Pages:
             layout = await asyncio.to_thread(
                 assemble, opened, planned, lines.lines, size, models, inspection, page_no, self._settings, lines.strokes
             )
-            stored = layout.picture_key is not None and shown.jpeg is not None
-            return LaidOut(layout=layout, jpeg=shown.jpeg[1].tobytes() if stored and shown.jpeg else None)
+            return await self._with_jpeg(layout, shown)
 
     async def _open(
         self,
