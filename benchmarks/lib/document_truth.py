@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import NamedTuple
 
@@ -78,7 +79,8 @@ def units(document: Document) -> list[Unit]:
 
 
 def plain(text: str) -> str:
-    """A text without blanks, and without the differences that do not count: widths, kinds of dashes, quotes and dots, ticks of boxes."""
+    """A text without blanks, and without what does not count: widths, kinds of dashes, quotes and dots, ticks of boxes, leaders of dots."""
+    text = re.sub(r"[.·…․]{3,}", "", "".join(text.split()))
     return "".join(unicodedata.normalize("NFKC", text).split()).translate(_FOLDED)
 
 

@@ -3,7 +3,8 @@
 Working inward from the top and the bottom edge of each page, row by row: a row goes on being furniture as long as
 something in it recurs on other pages at the same height with the same text, digits aside, or is this page's number. The first row without such a
 thing ends it, so a form's repeated fields below its title stay in the body. What is set larger than the document's
-usual text is no running matter, and neither is a text that stands alone at the height of one (a real heading there).
+usual text is no running matter, and neither is a text that stands alone at the height of one (a real heading there). Where
+there is one page only, the layout's word counts only for type smaller than the text's, and for page numbers.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from msgspec.structs import replace
 
 from services.assembler.document.boxes import overlap
 from services.assembler.document.fonts import usual_size
+from services.assembler.document.sections import PROMOTED
+from services.assembler.document.text import HEADING
 from shared.contracts.document import Block, Label
 from shared.contracts.layout import ComposedPage
 
@@ -32,6 +35,15 @@ MIN_DENSITY = 0.3
 """Share of the pages between its first and last that must have it: left and right pages may differ."""
 LARGER = 1.25
 """Times the usual font size from which on a text is no running matter."""
+SMALLER = 0.92
+"""Times the usual font size below which a single line at an edge may be running matter without recurring."""
+LOGO = 3
+"""Characters up to which a text is a mark rather than a heading."""
+OUTERMOST = 0.1
+"""Share of the page's height at either edge in which a number that nothing else vouches for is the page's."""
+WHITE = 1.5
+"""White between such a number and the body, in its heights."""
+LONGEST_NUMBER = 20
 MAX_ROWS = 3
 MAX_LINES = 2
 _NEVER = ("table", "picture", "seal", "formula", "code")
@@ -56,8 +68,14 @@ def separated(pages: Sequence[ComposedPage]) -> list[ComposedPage]:
             for block in _peeled(page, edge, recurring, usual):
                 changed[block.id] = block
         for block in page.blocks:
-            if block.id not in changed and _is_real_heading(block, page, recurring, sizes, len(pages)):
+            if block.id in changed or block.label not in ("page_header", "page_footer"):
+                continue
+            if _recurs(block, page, recurring):
+                continue
+            if _is_real_heading(block, page, usual, sizes, len(pages)):
                 changed[block.id] = replace(block, label="section_header", content_layer="body")
+            elif len(pages) == 1 and _is_plain_text(block, page, usual):
+                changed[block.id] = replace(block, label="text", content_layer="body")
         out.append(replace(page, blocks=[changed.get(block.id, block) for block in page.blocks]) if changed else page)
     return _beside_something(out)
 
@@ -181,7 +199,11 @@ def _peeled(page: ComposedPage, edge: Edge, recurring: _Recurring, usual: float 
                 break
             row.append(placed[index][1])
             index += 1
-        running = [block for block in row if _recurs(block, page, recurring) or _is_own_number(block, page)]
+        running = [
+            block
+            for block in row
+            if _recurs(block, page, recurring) or _is_own_number(block, page) or _is_lone_number(block, page)
+        ]
         if any(is_page_number(block.text) for block in running):
             running += [block for block in row if block not in running and _accompanies(block, page, usual)]
         if not running and not any(block.content_layer == "furniture" for block in row):
@@ -217,12 +239,38 @@ def is_page_number(text: str) -> bool:
 
 
 def _is_real_heading(
-    block: Block, page: ComposedPage, recurring: _Recurring, sizes: dict[Edge, float], total: int
+    block: Block, page: ComposedPage, usual: float | None, sizes: dict[Edge, float], total: int
 ) -> bool:
-    """A layout model goes by position too: what it took for a header, but alone and in larger type, is a heading."""
-    if block.label not in ("page_header", "page_footer") or total < MIN_PAGES:
-        return False
+    """A layout model goes by position too: what it took for a header, but recurs nowhere and is in larger type, is a heading."""
     place = _edge(block, page)
-    if place is None or place[0] not in sizes or _recurs(block, page, recurring):
+    own = block.font_size
+    if own is None or len(block.text.strip()) <= LOGO or is_page_number(block.text):
         return False
-    return block.font_size is not None and block.font_size >= LARGER * sizes[place[0]]
+    if usual is not None and own >= (PROMOTED if HEADING.match(block.text) else LARGER) * usual:
+        return True
+    return total >= MIN_PAGES and place is not None and place[0] in sizes and own >= LARGER * sizes[place[0]]
+
+
+def _is_plain_text(block: Block, page: ComposedPage, usual: float | None) -> bool:
+    """On an only page, where nothing can recur, only smaller type, or a page number beside it, makes it running matter."""
+    if usual is None or block.font_size is None or block.font_size < SMALLER * usual or is_page_number(block.text):
+        return False
+    box = block.prov[0].bbox
+    for other in page.blocks:
+        place = other.prov[0].bbox if other.prov else None
+        if place and box and is_page_number(other.text) and overlap(box[1], box[3], place[1], place[3]) > 0:
+            return False
+    return True
+
+
+def _is_lone_number(block: Block, page: ComposedPage) -> bool:
+    """Whether a number in one of the usual forms stands at the very edge of a page, with white between it and all that is body."""
+    place, box = _edge(block, page), block.prov[0].bbox if block.prov else None
+    if place is None or box is None or len(block.text) > LONGEST_NUMBER or not is_page_number(block.text):
+        return False
+    if OUTERMOST < place[1] < 1 - OUTERMOST:
+        return False
+    others = [b.prov[0].bbox for b in page.blocks if b is not block and b.content_layer == "body" and b.prov]
+    white = WHITE * (box[3] - box[1])
+    gaps = [other[1] - box[3] if place[0] == "top" else box[1] - other[3] for other in others if other]
+    return bool(gaps) and min(gaps) >= white

@@ -137,7 +137,8 @@ def _gutter(indices: list[int], items: Sequence[Item], line: float) -> _Gutter |
         if gain < MIN_GAIN * line:
             continue
         found = _Gutter(left, right, crossing, gain, _astride(left, right, crossing, items))
-        if best is None or found.worth > best.worth + 0.01:
+        more = found.worth - best.worth if best is not None else 1.0
+        if best is None or more > 0.01 or (more > -0.01 and len(crossing) < len(best.crossing)):
             best = found
     return best if best is not None and best.worth > 0 else None
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from services.assembler.document import captions, flow, joins, links, lists, sections, upright
 from services.assembler.document.boxes import overlap
+from services.assembler.document.kinds import kinds
 from services.assembler.document.order import Item, reading_order
 from services.assembler.document.regions import apart, best_readings, blocks_of, skew
 from services.assembler.document.text import PAIR
@@ -83,7 +84,7 @@ def compose_page(given: PageInput) -> ComposedPage:
     found = [block for region in regions for block in blocks_of(region, read.get(region.region_id), layout, slope)]
     for region_id in sorted(set(read) - known):
         found += blocks_of(_found_by_reader(region_id, read[region_id], layout), read[region_id], layout, slope)
-    blocks = joins.joined_over_columns(sections.promoted(lists.marked(arranged(found))))
+    blocks = joins.joined_over_columns(sections.promoted(lists.marked(kinds.told(arranged(found), layout.height))))
     blocks += [*_apart(layout.notes, layout, "notes"), *_apart(layout.invisible, layout, "invisible")]
     blocks = captions.attached(blocks)
     names = {block.id: f"p{given.page_no:05d}-b{index:03d}" for index, block in enumerate(blocks)}
@@ -162,10 +163,11 @@ def arranged(blocks: Sequence[Block]) -> list[Block]:
     tails = [block for block in blocks if block.label in feet]
     stamps = [block for block in blocks if block.label == "seal"]
     notes = [block for block in blocks if block.label == "footnote"]
-    asides = [block for block in blocks if block.label == "aside_text"]
-    body = [b for b in blocks if b.label not in ("page_header", "seal", "footnote", "aside_text", *feet)]
+    body = [b for b in blocks if b.label not in ("page_header", "seal", "footnote", *feet)]
     columns = sum(len(block.text) for block in body if block.writing_mode == "vertical_rl")
     vertical = 2 * columns > sum(len(block.text) for block in body) > 0
+    asides = [block for block in body if block.label == "aside_text" and not vertical]
+    body = [block for block in body if block not in asides]
     flow = _accompanied(_in_order(body, vertical=vertical), asides)
     return [*_in_order(heads), *_stamped(flow, stamps), *_in_order(notes, vertical=vertical), *_in_order(tails)]
 

@@ -18,7 +18,7 @@ import msgspec
 
 from services.assembler.document.text import HEADING, PAIR, Marker, Piece, in_one, is_cjk, marker, rows
 
-STOREY = 1.2
+STOREY = 0.7
 """White across all columns of vertical text, in their widths, from which on it stands in storeys."""
 FITS_LATIN = 0.6
 FITS_CJK = 1.0

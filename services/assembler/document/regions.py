@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from services.assembler.document import ruled, tables
 from services.assembler.document.boxes import clipped, shared_area, union
+from services.assembler.document.fonts import set_size
 from services.assembler.document.paragraphs import is_form, paragraphs
 from services.assembler.document.text import Piece, joined
 from shared.contracts.document import Block, ContentLayer, Label, Line, Method, Provenance, Table, rounded
@@ -233,7 +234,7 @@ def _read(line: ReadLine, slope: float) -> Piece:
         box=list(line.bbox),
         text=line.text,
         confidence=line.confidence,
-        font_size=height * HEIGHT_TO_SIZE,
+        font_size=set_size(line.text, length, height) or height * HEIGHT_TO_SIZE,
         vertical=line.vertical,
     )
 

@@ -23,7 +23,7 @@ from shared.contracts.document import Block, OutlineEntry, Section
 MAX_LEVEL = 6
 SAME_SIZE = 0.08
 """Relative difference up to which two native headings are of one size; measured sizes differ more."""
-SAME_SIZE_READ = 0.18
+SAME_SIZE_READ = 0.1
 _HAN = "一二三四五六七八九十百千零〇0-9０-９"
 _DECIMAL = re.compile(r"(?:§\s*)?((?:\d{1,3}|[A-Z])(?:[.．]\d{1,3})+|\d{1,3})[.．]?(?=[\s、\u4e00-\u9fff]|$)")
 _NAMED: tuple[tuple[re.Pattern[str], int], ...] = (
@@ -51,7 +51,21 @@ _SENTENCE_ENDS = ".。!！?？;；,，:："
 def promoted(blocks: Sequence[Block]) -> list[Block]:
     """Blocks of one page; numbered single lines in larger or bold type are headings, whatever the layout took them for."""
     usual = usual_size(blocks)
-    return [replace(block, label="section_header") if _is_heading(block, usual) else block for block in blocks]
+    numbers = [block for block in blocks if block.text and block.text.strip(". …·").isdigit()]
+    return [
+        replace(block, label="section_header") if _is_heading(block, usual) and not _leads(block, numbers) else block
+        for block in blocks
+    ]
+
+
+def _leads(block: Block, numbers: Sequence[Block]) -> bool:
+    """Whether a number stands at the end of a line's row: an entry of a table of contents."""
+    box = block.prov[0].bbox
+    for number in numbers:
+        other = number.prov[0].bbox
+        if box and other and other[0] > box[2] and box[1] < (other[1] + other[3]) / 2 < box[3]:
+            return True
+    return False
 
 
 def _is_heading(block: Block, usual: float | None) -> bool:

@@ -19,7 +19,7 @@ HEADINGS = ("title", "section_header")
 LEAST = 1.1
 """Times the size of plain text from which on a heading may be the title."""
 SAME = 0.02
-SAME_READ = 0.12
+SAME_READ = 0.05
 """Relative difference up to which two sizes are one, native and measured on a scan."""
 ABOVE = 2
 """Short texts (a logo's words, an issue's date) that may stand above a title."""
