@@ -59,6 +59,8 @@ class ImageFileOpened:
         self._path = path
         self._mime_type = mime_type
         self._limits = limits
+        if mime_type == "image/heic":
+            _register_heic()
         with _reading(None):
             self._image = Image.open(path, formats=[sniff.IMAGES[mime_type]])
             self._orientation = _exif_orientation(self._image)
@@ -186,13 +188,26 @@ class ImageFileOpened:
         return image
 
 
+def _register_heic() -> None:
+    """Teach Pillow HEIC, where the package that can read it is installed: its licence (LGPL) is for the user to choose."""
+    try:
+        import pi_heif
+    except ImportError:
+        raise DocfleetError(
+            ErrorCode.unsupported_type,
+            "a HEIC picture is read only where the package pi-heif is installed (docfleet[heic]); export it as JPEG and submit that",
+        ) from None
+    pi_heif.register_heif_opener()
+
+
 def _exif_orientation(image: Image.Image) -> int:
     """The orientation that the file's head states, 1 where it states none; invalid values as they are.
 
-    Pillow's own way would decode a PNG for it, and turns TIFF frames by itself, whose sizes it gives as turned.
+    Pillow's own way would decode a PNG for it, and turns TIFF frames by itself, whose sizes it gives as turned. HEIF has a transformation of
+    its own, which its reader has applied; what EXIF says beside it is not to be obeyed.
     """
     data = image.info.get("exif")
-    if image.format == "TIFF" or not isinstance(data, bytes):
+    if image.format in ("TIFF", "HEIF") or not isinstance(data, bytes):
         return 1
     exif = Image.Exif()
     with contextlib.suppress(Exception):  # a broken EXIF block is no reason to refuse a picture

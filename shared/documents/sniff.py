@@ -17,6 +17,7 @@ IMAGES = {
     "image/bmp": "BMP",
     "image/jp2": "JPEG2000",
     "image/avif": "AVIF",
+    "image/heic": "HEIF",
 }
 """Image types to their Pillow format."""
 
@@ -75,9 +76,16 @@ def _by_magic(head: bytes) -> str | None:
         return "image/webp"
     if head[:2] == b"BM" and head[6:10] == b"\0\0\0\0":
         return "image/bmp"
-    if head[4:8] == b"ftyp" and head[8:12] in (b"avif", b"avis"):
+    return _by_brands(head) if head[4:8] == b"ftyp" else None
+
+
+def _by_brands(head: bytes) -> str | None:
+    """A HEIF picture by its brands (ISO/IEC 23008-12): the major one, and the compatible ones where that is the general `mif1`."""
+    length = min(int.from_bytes(head[:4], "big"), len(head))
+    brands = {head[8:12], *(head[at : at + 4] for at in range(16, length - 3, 4) if head[8:12] in (b"mif1", b"msf1"))}
+    if brands & {b"avif", b"avis"}:
         return "image/avif"
-    return None
+    return "image/heic" if brands & {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx"} else None
 
 
 def _pdf_without_header(head: bytes, tail: bytes) -> str | None:
@@ -133,7 +141,7 @@ def _in_words(head: bytes) -> str:
         if start.startswith(prefix):
             return words
     if head[4:8] == b"ftyp":
-        return "a HEIC picture or a video"
+        return "a video, or a picture of a kind of HEIF"
     try:
         head[:1024].decode("utf-8")
         return "plain text"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import struct
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pi_heif
 import pytest
 from PIL import Image
 
@@ -221,4 +224,35 @@ def test_a_tiny_image(tmp_path: Path) -> None:
 
 def test_every_listed_type_has_a_reader() -> None:
     Image.init()
+    pi_heif.register_heif_opener()
     assert set(sniff.IMAGES.values()) <= set(Image.OPEN)
+
+
+# 64 x 32 pixels, the left half red: made for this test.
+HEIC = base64.b64decode(
+    "AAAAHGZ0eXBoZWljAAAAAG1pZjFoZWljbWlhZgAAAX1tZXRhAAAAAAAAACFoZGxyAAAAAAAAAABwaWN0AAAAAAAAAAAAAAAAAAAAACJpbG9jAAAAAERAAAEAAQAAAAABoQABAAAAAAAA"
+    "AJsAAAAjaWluZgAAAAAAAQAAABVpbmZlAgAAAAABAABodmMxAAAAAA5waXRtAAAAAAABAAAA/WlwcnAAAADdaXBjbwAAAHZodmNDAQNwAAAAkAAAAAAAHvAA/P34+AAADwNgAAEAGEAB"
+    "DAH//wNwAAADAJAAAAMAAAMAHroCQGEAAQAqQgEBA3AAAAMAkAAAAwAAAwAeoCCBBZbq5Ka5uAhoMCAAAAMDIAAAAwAhYgABAAZEAcFzwIkAAAATY29scm5jbHgAAQANAAaAAAAAFGlz"
+    "cGUAAAAAAAAAQAAAAEAAAAAoY2xhcAAAAEAAAAABAAAAIAAAAAEAAAAAAAAAAv///+AAAAACAAAAEHBpeGkAAAAAAwgICAAAABhpcG1hAAAAAAAAAAEAAQWBAgMFhAAAAKNtZGF0AAAA"
+    "lygBrxOA+BDhp//9Ayj/+HfPD8t6uYlW/rvhFH1pU//GRoPySkWumi4yOqDT+vw7TCJtodSqRKuQGgWXgk0ZI3EdMoik8GNv93QvY58J5pjR9VzBzMfnSHzG7iyAStT+zHUS9icszEUq"
+    "AEqmPKbRCTKxeBl7icbhJO8Z7v1sFmw2uz5/CfROIsF3zVJ6SbWvoJJJY5Rcf3A="
+)
+
+
+def test_a_heic_picture(tmp_path: Path) -> None:
+    found, page, pixels, _ = opened(tmp_path, HEIC)
+    assert (found.mime_type, found.pages[0].width, found.pages[0].height) == ("image/heic", 64, 32)
+    assert (page.width, page.height) == (64, 32)
+    assert far(pixels[16, 10], (200, 0, 0)) < 30
+    assert far(pixels[16, 54], (255, 255, 255)) < 30
+    assert code_of(tmp_path, HEIC[:300]) is ErrorCode.corrupt
+    assert code_of(tmp_path, HEIC, max_image_pixels=64 * 32 - 1) is ErrorCode.resource_limit
+
+
+def test_without_its_reader_a_heic_picture_is_unsupported_with_advice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pi_heif", None)
+    with pytest.raises(DocfleetError, match=r"docfleet\[heic\]") as refused:
+        opened(tmp_path, HEIC)
+    assert refused.value.code is ErrorCode.unsupported_type

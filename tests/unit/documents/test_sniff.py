@@ -54,7 +54,7 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600
         (b"just words", "words.docx", ErrorCode.unsupported_type, "plain text"),
         (b"<!DOCTYPE html><p>", None, ErrorCode.unsupported_type, "HTML"),
         ("纯文本".encode() * 900, None, ErrorCode.unsupported_type, "plain text"),
-        (b"\0\0\0\x18ftypheic", None, ErrorCode.unsupported_type, "HEIC"),
+        (b"\0\0\0\x18ftypisom", None, ErrorCode.unsupported_type, "video"),
         (bytes(range(128, 256)), "scan.pdf", ErrorCode.unsupported_type, "unknown"),
         (b" \n\0\0", None, ErrorCode.empty_file, "nothing"),
     ],
@@ -65,3 +65,18 @@ def test_advice(tmp_path: Path, data: bytes, filename: str | None, code: ErrorCo
     with pytest.raises(DocfleetError, match=says) as error:
         mime_type_of(path, filename)
     assert error.value.code is code
+
+
+@pytest.mark.parametrize(
+    ("brands", "kind"),
+    [
+        (b"heic\0\0\0\0mif1", "image/heic"),
+        (b"mif1\0\0\0\0heic", "image/heic"),
+        (b"mif1\0\0\0\0avif", "image/avif"),
+        (b"avif\0\0\0\0mif1", "image/avif"),
+    ],
+)
+def test_pictures_of_heif_are_told_by_their_brands(tmp_path: Path, brands: bytes, kind: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes((8 + len(brands)).to_bytes(4, "big") + b"ftyp" + brands + b"\0\0\0\x08mdat")
+    assert mime_type_of(path) == kind
