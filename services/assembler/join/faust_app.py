@@ -109,6 +109,8 @@ class FaustJoin:
         self.app.task(self._tick)
         self.app.on_partitions_revoked.connect(self._revoked)
         threading.Thread(target=self._poll, name="outbox", daemon=True).start()
+        self._ticking = False
+        self._watchdog.follow(asyncio.get_event_loop(), lambda: not self._ticking)
         self._watchdog.start()
 
     def _table(self, name: str, changelog: str) -> tuple[JoinTable, Any]:
@@ -191,6 +193,7 @@ class FaustJoin:
         return (int(murmur2(event.document_id.encode())) & 0x7FFFFFFF) % self._partitions
 
     async def _tick(self) -> None:
+        self._ticking = True
         evicted = looked = proved = time.monotonic()
         while not self.app.should_stop:
             self._watchdog.beat()

@@ -5,6 +5,7 @@ Two signs: the event loop does not go round, or events wait, nothing is handled,
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 import time
@@ -60,6 +61,17 @@ class Watchdog:
     def beat(self) -> None:
         """The event loop goes round."""
         self._beat = time.monotonic()
+
+    def follow(self, loop: asyncio.AbstractEventLoop, while_: Callable[[], bool], every_s: float = 0.25) -> None:
+        """Beat as the loop goes round, as long as a condition holds: Faust starts an application's tasks only after a recovery,
+        which may take longer than any loop should be silent."""
+
+        def turn() -> None:
+            if while_():
+                self.beat()
+                loop.call_later(every_s, turn)
+
+        loop.call_soon(turn)
 
     def _run(self) -> None:
         consumer: Any = Consumer(self._config)  # asks for offsets only, never joins the group
