@@ -107,12 +107,21 @@ def export(given: Given, name: Name, limits: Limits, *, max_chars: int = MAX_CHA
 
 async def written_beside(
     document: Path, source: Path, names: Sequence[Name], limits: Limits, password: str | None
-) -> list[Path]:
-    """Export a parsed document that lies on disk, beside itself, in a thread of its own. Raises as `export` does; what is written stays."""
+) -> tuple[list[Path], list[str]]:
+    """Export a parsed document that lies on disk, beside itself, in a thread of its own: the files, and why others could not be made.
 
-    def work() -> list[Path]:
+    Raises what says that the child is at fault (`ChildDied`, `ChildFault`, `ChildStalled`), and `OSError`; what is written stays.
+    """
+
+    def work() -> tuple[list[Path], list[str]]:
         given = Given(read(document), existing(document.with_suffix(".md")), source, password)
-        return [write(export(given, name, limits), target_of(document, name, None)) for name in names]
+        files, refused = [], []
+        for name in names:
+            try:
+                files.append(write(export(given, name, limits), target_of(document, name, None)))
+            except DocfleetError as error:
+                refused.append(f"{name}: {error.message}")
+        return files, refused
 
     return await asyncio.to_thread(work)
 

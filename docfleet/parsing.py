@@ -45,7 +45,7 @@ class _Open:
     submitted_at: float
     outcome: Outcome | None = None
     drawing: Future[list[Path]] | None = None
-    exporting: Future[list[Path]] | None = None
+    exporting: Future[tuple[list[Path], list[str]]] | None = None
 
 
 class Run:
@@ -165,9 +165,12 @@ class Run:
         if entry.exporting is None:
             return
         try:
-            outcome.files += entry.exporting.result()
-        except (DocfleetError, ChildDied, ChildFault, ChildStalled) as error:
+            files, refused = entry.exporting.result()
+        except (ChildDied, ChildFault, ChildStalled) as error:
             outcome.notes.append(f"exports are not complete: {error}")
+            return
+        outcome.files += files
+        outcome.notes += refused
 
     def _fetch(self, ref: ObjectRef) -> bytes:
         return self._client.background.run(self._client.store.get(ref.bucket, ref.key))

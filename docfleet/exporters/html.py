@@ -171,7 +171,8 @@ def _body(blocks: Sequence[Block]) -> list[str]:
 
 
 def _block(block: Block) -> str:
-    common = f'id="{_text(block.id)}" class="block is-{block.label}" data-block="{_text(block.id)}" tabindex="0" title="{_text(_told(block))}"'
+    depth = f" l{min(5, block.level)}" if block.label == "list_item" and block.level else ""
+    common = f'id="{_text(block.id)}" class="block is-{block.label}{depth}" data-block="{_text(block.id)}" tabindex="0" title="{_text(_told(block))}"'
     if block.table is not None:
         cells = sorted(block.table.cells, key=lambda cell: (cell.row, cell.col))
         return f"<div {common}>{_plain(html_of(cells))}</div>"

@@ -16,7 +16,8 @@ from docfleet.exporters import FORMATS, Name
 from docfleet.exporters.chunks import MAX_CHARS, MIN_CHARS
 from shared.contracts.codec import encode
 from shared.contracts.errors import DocfleetError
-from tests.support.parsed import everything
+from shared.settings import Limits
+from tests.support.parsed import block, document, everything, page
 
 pytestmark = pytest.mark.unit
 WITHOUT_SOURCE = [name for name in FORMATS if not FORMATS[name].source]
@@ -54,8 +55,6 @@ def test_all_formats_at_once_beside_the_document(parsed: Path) -> None:
 
 def test_the_same_document_gives_the_same_bytes(parsed: Path) -> None:
     given = exports.Given(exports.read(parsed), markdown=parsed.with_suffix(".md"))
-    from shared.settings import Limits
-
     for name in WITHOUT_SOURCE:
         assert exports.export(given, name, Limits()) == exports.export(given, name, Limits()), name
 
@@ -106,3 +105,16 @@ def test_a_source_is_looked_for_beside_the_document_only(parsed: Path) -> None:
     assert exports.beside(parsed, document) is None
     parsed.with_name("sample.pdf").write_bytes(b"x")
     assert exports.beside(parsed, document) == parsed.with_name("sample.pdf")
+
+
+async def test_beside_a_parse_what_cannot_be_made_is_told_and_the_rest_is_there(tmp_path: Path) -> None:
+    flow, markdown = document([block(0, "text", "words")], [page(1, unit=None, width=0.0, height=0.0)])
+    (tmp_path / "flow.json").write_bytes(encode(flow))
+    (tmp_path / "flow.md").write_text(markdown)
+    wanted: list[Name] = ["alto", "chunks", "hocr", "docling"]
+    files, refused = await exports.written_beside(
+        tmp_path / "flow.json", tmp_path / "flow.docx", wanted, Limits(), None
+    )
+    assert [file.name for file in files] == ["flow.chunks.jsonl", "flow.docling.json"]
+    assert [line.split(":")[0] for line in refused] == ["alto", "hocr"]
+    assert all("no places on pages" in line for line in refused)

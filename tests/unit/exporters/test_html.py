@@ -154,6 +154,12 @@ def test_only_links_that_are_safe_to_follow_can_be_followed() -> None:
         assert seen.text["p00001-b000"].removeprefix("• ") == text
 
 
+def test_items_of_a_list_in_a_list_are_further_in() -> None:
+    text = html(document([block(0, "list_item", "a", level=0), block(1, "list_item", "b", level=2)])[0], {}).decode()
+    assert 'class="block is-list_item" data-block="p00001-b000"' in text
+    assert 'class="block is-list_item l2" data-block="p00001-b001"' in text
+
+
 def test_a_page_without_places_has_no_sheet() -> None:
     flow, _ = document([block(0, "text", "words")], [page(1, unit=None, width=0.0, height=0.0)])
     assert b"<svg" not in html(flow, {})
