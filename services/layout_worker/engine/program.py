@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from services.layout_worker.boxes import clipped, share_inside
 from services.layout_worker.engine.ink import CELL, ink_map, inked_part, is_bar
+from services.layout_worker.engine.rings import find_rings
 from services.layout_worker.engine.seals import find_seals, red, washed
 from services.layout_worker.engine.skew import skew_of, straightened
 from services.layout_worker.found import (
@@ -60,6 +61,9 @@ BLACK, BLACK_SHARE = 130, 0.12
 """Brightest channel, of 255, below which a pixel is black ink, and how much of it, by the red pixels, a seal's own text may have (blurred
 crossings of strokes). Printed text under a stamp has half as much as the stamp and more."""
 
+LEAST_RED = 0.005
+"""Share of red in a seal's box below which it is a black one: the thinnest red rings have 0.03."""
+
 
 class Program:
     """Calls of the child; each blocks until its network has answered."""
@@ -95,7 +99,7 @@ class Program:
                 FoundBox(label=b.label, raw_label=b.raw_label, bbox=[float(v) for v in b.bbox], score=float(b.score))
                 for b in boxes
             ],
-            seals=[[value * scale for value in seal] for seal in find_seals(glance, detail=scale == 1.0)],
+            seals=[[value * scale for value in seal] for seal in _seals(glance, request.scan, detail=scale == 1.0)],
             ink=ink_of(glance),
             slope=slope,
             ink_map=inked.tobytes(),
@@ -143,6 +147,13 @@ class Program:
         return Comparison(
             similarities=[reader.similarity(picture, one) for one in request.samples], model=reader.ref
         ), []
+
+
+def _seals(glance: NDArray[np.uint8], scan: bool, detail: bool) -> list[list[float]]:
+    """Boxes of red stamps and, on scans, of black ones."""
+    seals = find_seals(glance, detail=detail)
+    black = find_rings(glance) if scan else []
+    return seals + [ring for ring in black if not any(share_inside(ring, seal) > 0.5 for seal in seals)]
 
 
 def _in_parts(detector: LineDetector, picture: NDArray[np.uint8], request: LinesRequest) -> list[DetectedLine]:
@@ -194,14 +205,21 @@ def ink_of(picture: NDArray[np.uint8]) -> float:
 
 
 def _is_red(picture: NDArray[np.uint8], quad: list[float], seals: list[list[float]]) -> bool:
-    """Whether a line lies in a seal and is the seal's own: red, without black letters under the red."""
-    height, width = picture.shape[:2]
+    """Whether a line lies in a seal and is the seal's own: red, without black letters under the red; in a black seal, any."""
     bbox = [min(quad[0::2]), min(quad[1::2]), max(quad[0::2]), max(quad[1::2])]
-    if not any(share_inside(bbox, seal) > 0.5 for seal in seals):
+    over = next((seal for seal in seals if share_inside(bbox, seal) > 0.5), None)
+    if over is None:
         return False
-    x0, y0 = max(0, int(bbox[0])), max(0, int(bbox[1]))
-    part = picture[y0 : min(height, int(bbox[3]) + 1), x0 : min(width, int(bbox[2]) + 1)]
+    part = _cut(picture, bbox)
     if part.size == 0:
         return False
+    if red(_cut(picture, over)).mean() < LEAST_RED:
+        return True
     black = int(np.count_nonzero(part.max(axis=2) < BLACK))
     return black < BLACK_SHARE * int(np.count_nonzero(red(part)))
+
+
+def _cut(picture: NDArray[np.uint8], bbox: list[float]) -> NDArray[np.uint8]:
+    height, width = picture.shape[:2]
+    x0, y0 = max(0, int(bbox[0])), max(0, int(bbox[1]))
+    return picture[y0 : min(height, int(bbox[3]) + 1), x0 : min(width, int(bbox[2]) + 1)]

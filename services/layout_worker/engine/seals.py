@@ -1,6 +1,6 @@
 """Red stamps, found by colour and shape: rings, round or oval, and squares full of strokes. The layout network has no class for them.
 
-Honest limits: black stamps are not found here, a red logo in a ring is taken for a stamp, and so is a red square full of strokes.
+Honest limits: black stamps are the affair of `rings`, a red logo in a ring is taken for a stamp, and so is a red square full of strokes.
 Runs in the engine child (OpenCV).
 """
 
