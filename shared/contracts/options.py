@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from shared.contracts.codec import encode, sha256
 from shared.contracts.errors import DocfleetError, ErrorCode
 
 Priority = Literal["interactive", "normal", "bulk"]
 Lane = Literal["first", "bulk"]
+MAX_PAGES_EXPRESSION = 4_000
+"""Characters of `options.pages`: it travels in records of 20 kB, and each of its parts may name every page."""
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,17 +24,20 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     everything; `off`: own text only."""
     vl: Literal["auto", "off", "page", "document"] = "auto"
     """`auto`: tables, seals and formulas go to the vision-language model if one is configured."""
-    vl_profile: str | None = None
-    languages: list[str] = []
+    vl_profile: Annotated[str, Meta(max_length=100)] | None = None
+    languages: Annotated[list[Annotated[str, Meta(max_length=35)]], Meta(max_length=50)] = []
+    """BCP 47 tags, 35 characters at most (RFC 5646, 4.4.1)."""
     layout: Literal["auto", "fast"] = "auto"
     """`fast`: no layout network, structure from the PDF alone. Pictures that cover less than 2 % of a page are not looked into."""
     pictures: bool = False
     """Store page pictures and picture crops, also for purely native pages."""
-    pages: str | None = None
+    pages: Annotated[str, Meta(max_length=MAX_PAGES_EXPRESSION)] | None = None
     """1-based pages such as `1-3,7`; none means all."""
-    password_ref: str | None = None
+    password_ref: Annotated[str, Meta(max_length=100)] | None = None
     """Name of a secret that holds the password; never the password itself."""
-    formats: list[Literal["json", "markdown"]] = msgspec.field(default_factory=lambda: ["json", "markdown"])
+    formats: Annotated[list[Literal["json", "markdown"]], Meta(max_length=10)] = msgspec.field(
+        default_factory=lambda: ["json", "markdown"]
+    )
 
 
 def options_hash(options: Options) -> str:

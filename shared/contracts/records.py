@@ -40,9 +40,9 @@ class SourceRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     bucket: Annotated[str, Meta(min_length=1, max_length=255)]
     key: Annotated[str, Meta(min_length=1, max_length=1024)]
-    version_id: str | None = None
-    etag: str | None = None
-    size: int | None = None
+    version_id: Annotated[str, Meta(max_length=1024)] | None = None
+    etag: Annotated[str, Meta(max_length=1024)] | None = None
+    size: Annotated[int, Meta(ge=0)] | None = None
 
 
 class SourceInfo(msgspec.Struct, frozen=True, kw_only=True):

@@ -192,3 +192,26 @@ def test_anything_else_is_an_invalid_message(value):
     with pytest.raises(DocfleetError) as caught:
         read(value)
     assert caught.value.code is ErrorCode.invalid_message
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"options": {"pages": "1-10000," * 10_000}},
+        {"options": {"languages": ["en"] * 1_000}},
+        {"options": {"languages": ["e" * 1_000]}},
+        {"options": {"vl_profile": "p" * 1_000}},
+        {"options": {"password_ref": "p" * 1_000}},
+        {"options": {"formats": ["json"] * 1_000}},
+        {"tenant": "t" * 1_000},
+        {"source": {"bucket": "in", "key": "k" * 5_000}},
+        {"source": {"bucket": "in", "key": "k", "etag": "e" * 5_000}},
+        {"source": {"bucket": "in", "key": "k", "version_id": "v" * 5_000}},
+        {"source": {"bucket": "in", "key": "k", "size": -1}},
+    ],
+)
+def test_what_a_stranger_writes_is_bounded(fields: dict):
+    """Each of these would be carried on from record to record, or cost a minute to read."""
+    with pytest.raises(DocfleetError) as caught:
+        read(json.dumps({"source": {"bucket": "in", "key": "a.pdf"}} | fields).encode())
+    assert caught.value.code is ErrorCode.invalid_message
