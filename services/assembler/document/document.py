@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from services.assembler.document import furniture, joins, markdown, sections
+from services.assembler.document import furniture, joins, lists, markdown, sections, ties
 from shared.contracts.document import Block, Lineage, Markdown, Page, PageKind, ParsedDocument, Warning
 from shared.contracts.errors import DocfleetError, ErrorCode, ErrorInfo, Phase
 from shared.contracts.layout import ComposedPage, Inspection
@@ -54,7 +54,7 @@ def compose_document(given: DocumentInput, composed: Iterable[ComposedPage]) -> 
     else:
         pages = furniture.separated(pages)
         blocks = joins.joined_over_pages([page.blocks for page in pages])
-        blocks = sections.levelled(blocks, inspection.outline)
+        blocks = ties.tied(lists.nested(sections.levelled(blocks, inspection.outline)))
     pages = [replace(page, blocks=[]) for page in pages]
     blocks, section_tree = sections.tree([replace(block, order=i) for i, block in enumerate(blocks)])
     text, written = markdown.written(blocks) if "markdown" in inspection.options.formats else (None, Markdown())

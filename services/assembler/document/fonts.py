@@ -1,4 +1,4 @@
-"""Sizes of type: the usual one of a text, against which headings and running matter are measured, and that of a line of which only a picture is known."""
+"""Sizes of type: the usual one of a text, against which headings and running matter are measured, and that of a line in a picture."""
 
 from __future__ import annotations
 

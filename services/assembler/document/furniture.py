@@ -4,7 +4,7 @@ Working inward from the top and the bottom edge of each page, row by row: a row 
 something in it recurs on other pages at the same height with the same text, digits aside, or is this page's number. The first row without such a
 thing ends it, so a form's repeated fields below its title stay in the body. What is set larger than the document's
 usual text is no running matter, and neither is a text that stands alone at the height of one (a real heading there). Where
-there is one page only, the layout's word counts only for type smaller than the text's, and for page numbers.
+there is one page only, the layout's word counts only for type smaller than the text's, in the margin, and for page numbers.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ SMALLER = 0.92
 """Times the usual font size below which a single line at an edge may be running matter without recurring."""
 LOGO = 3
 """Characters up to which a text is a mark rather than a heading."""
+MARGIN = 0.07
+"""Share of the page's height at either edge that is margin: usual heads stand at 0.04 to 0.06, text begins at 0.08 or below."""
 OUTERMOST = 0.1
 """Share of the page's height at either edge in which a number that nothing else vouches for is the page's."""
 WHITE = 1.5
@@ -252,8 +254,11 @@ def _is_real_heading(
 
 
 def _is_plain_text(block: Block, page: ComposedPage, usual: float | None) -> bool:
-    """On an only page, where nothing can recur, only smaller type, or a page number beside it, makes it running matter."""
+    """On an only page, where nothing can recur, only smaller type, a place in the margin, or a page number beside it, makes it running matter."""
     if usual is None or block.font_size is None or block.font_size < SMALLER * usual or is_page_number(block.text):
+        return False
+    place = _edge(block, page)
+    if place is not None and not MARGIN < place[1] < 1 - MARGIN:
         return False
     box = block.prov[0].bbox
     for other in page.blocks:

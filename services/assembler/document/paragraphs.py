@@ -39,6 +39,7 @@ JUSTIFIED = 0.6
 MANY_LINES = 3
 ROOM, ROOM_READ = 0.8, 1.2
 """White at the end of a line of justified text, in line heights, that ends its paragraph."""
+_NOTE = re.compile(r"\s*(\d{1,3})\s+[^\W\d_]")
 _LEADER = re.compile(r"(?:[.…·．]\s?){3,}\s*\w{1,6}$")
 """The end of an entry of a table of contents."""
 
@@ -100,14 +101,18 @@ def _starts(lines: Sequence[Piece], *, wraps: bool = True) -> list[int]:
     shape = _shape(lines)
     starts = [0]
     last_marker = marker(lines[0].text)
+    last_note = _note(lines[0].text)
     for index, line in enumerate(lines[1:], 1):
         before = lines[index - 1]
         mark = marker(line.text)
         item = mark is not None and _begins_item(mark, last_marker)
         in_item = marker(lines[starts[-1]].text) is not None
+        note = _note(line.text)
+        noted = note is not None and last_note is not None and note == last_note + 1
         fields = PAIR.match(line.text) is not None and PAIR.match(lines[starts[-1]].text) is not None
         if (
             item
+            or noted
             or fields
             or shape.spaced(index)
             or (not in_item and shape.indented(index))
@@ -118,7 +123,14 @@ def _starts(lines: Sequence[Piece], *, wraps: bool = True) -> list[int]:
         ):
             starts.append(index)
         last_marker = mark if item else last_marker
+        last_note = note if noted else last_note
     return starts
+
+
+def _note(text: str) -> int | None:
+    """The number that a footnote begins with: bare, before a blank."""
+    found = _NOTE.match(text)
+    return int(found[1]) if found else None
 
 
 class _Shape(msgspec.Struct, frozen=True):
