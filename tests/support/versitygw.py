@@ -30,7 +30,7 @@ def program() -> str:
         if built.exists():
             return str(built)
         if shutil.which("go") is None:
-            raise Missing("versitygw is built with Go 1.24 or newer, which is not installed (https://go.dev/dl)")
+            raise Missing("versitygw is built with Go 1.25 or newer, which is not installed (https://go.dev/dl)")
         done = subprocess.run(
             ["go", "install", MODULE],
             env={**os.environ, "GOBIN": str(folder), "CGO_ENABLED": "0"},
