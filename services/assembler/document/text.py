@@ -17,6 +17,8 @@ HEADING = re.compile(
 """How a numbered heading begins."""
 
 
+_LEFTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+"""Letters of Hebrew, Arabic, Syriac, Thaana, N'Ko, and their presentation forms."""
 PAIR = re.compile(r"\s*[^:：,，.。;；]{1,16}[:：](?!//)")
 """A line of a form: the name of a field and a colon."""
 
@@ -124,7 +126,7 @@ def _han_value(number: str) -> int:
 
 
 def rows(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """Pieces grouped into rows, top to bottom, each left to right; vertical ones into columns, right to left."""
+    """Pieces grouped into rows, top to bottom, each in the direction of its script; vertical ones into columns, right to left."""
     turned = bool(pieces) and 2 * sum(piece.vertical for piece in pieces) > len(pieces)
 
     def frame(piece: Piece) -> tuple[float, float, float, float]:
@@ -140,19 +142,32 @@ def rows(pieces: Sequence[Piece]) -> list[list[Piece]]:
                 out[-1].append(piece)
                 continue
         out.append([piece])
-    return [sorted(row, key=lambda p: (frame(p)[0], p.text)) for row in out]
+    return [sorted(row, key=lambda p: (-frame(p)[2] if from_right(row) else frame(p)[0], p.text)) for row in out]
+
+
+def from_right(row: Sequence[Piece]) -> bool:
+    """Whether a row is Arabic, Hebrew or the like: most of its letters say so. Its pieces follow each other to the left."""
+    letters = "".join(piece.text for piece in row)
+    leftward = len(_LEFTWARD.findall(letters))
+    return leftward > 0 and 2 * leftward > sum(one.isalpha() for one in letters)
 
 
 def in_one(row: Sequence[Piece], nearer: float = COLUMN_GAP) -> list[Piece]:
     """Pieces of one row (of one column, in vertical text) nearer than `nearer` line heights become one; those farther apart stay."""
     out: list[Piece] = []
+    leftward = from_right(row)
     for piece in row:
         if out and out[-1].vertical == piece.vertical:
             last = out[-1]
-            gap = piece.box[1] - last.box[3] if piece.vertical else piece.box[0] - last.box[2]
+            right = last.box[0] - piece.box[2] if leftward else piece.box[0] - last.box[2]
+            gap = piece.box[1] - last.box[3] if piece.vertical else right
             height = max(last.height, piece.height)
             if gap < nearer * height:
-                beside = gap < 0.2 * height or (
+                # Pieces of one word touch: scripts that join their letters leave nothing between.
+                near = gap < 0.2 * height
+                if leftward:
+                    near = gap < 0.05 * height and _LEFTWARD.match(last.text[-1:]) is not None
+                beside = near or (
                     gap < 0.8 * height and is_cjk(last.text[-1:] or " ") and is_cjk(piece.text[:1] or " ")
                 )
                 known = [c for c in (last.confidence, piece.confidence) if c is not None]
