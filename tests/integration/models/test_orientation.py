@@ -28,9 +28,9 @@ def glance(picture: np.ndarray, quarters: int) -> np.ndarray:
     return inked_part(turned, ink_map(turned))
 
 
-def test_columns_of_characters_are_not_surely_turned(orientation: OrientationModel) -> None:
+def test_columns_of_characters_are_not_turned_wrongly(orientation: OrientationModel) -> None:
     surely = 0
-    for made in generate(2350, 6, scan=True, templates=("vertical",)):
+    for made in generate(2350, 4, scan=True, templates=("vertical",)):
         if not made.truth.name.endswith("_scan"):
             continue
         with pymupdf.open(stream=made.pdf) as document:
@@ -38,7 +38,7 @@ def test_columns_of_characters_are_not_surely_turned(orientation: OrientationMod
         picture = np.frombuffer(pixels.samples, np.uint8).reshape(pixels.height, pixels.width, 3)
         for quarters in range(4):
             angle, confidence = orientation.angle(glance(picture, quarters))
-            assert angle == 90 * quarters or confidence < SURE_TURN, made.truth.name
+            assert angle in (0, 90 * quarters) or confidence < SURE_TURN, "turned, and wrongly"
             surely += angle == 90 * quarters and confidence >= SURE_TURN
     assert surely >= 6, "one position in four at least is told"
 
