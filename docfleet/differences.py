@@ -202,8 +202,10 @@ def _resemblance(one: Block, other: Block) -> float:
     """Of texts; 0 where they cannot be alike by their lengths or characters, which spares the exact comparison."""
     if not one.text or not other.text:
         return 0.0
+    if 2 * min(len(one.text), len(other.text)) < ALIKE * (len(one.text) + len(other.text)):
+        return 0.0
     matcher = SequenceMatcher(None, one.text, other.text, autojunk=False)
-    if matcher.real_quick_ratio() < ALIKE or matcher.quick_ratio() < ALIKE:
+    if matcher.quick_ratio() < ALIKE:
         return 0.0
     return matcher.ratio()
 

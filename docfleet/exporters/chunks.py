@@ -93,8 +93,11 @@ class _Open:
 def chunks(document: ParsedDocument, markdown: str, max_chars: int = MAX_CHARS) -> list[Chunk]:
     """The pieces in the order of the Markdown.
 
-    Raises `DocfleetError(invalid_message)` when `markdown` is not the document's (a span reaches beyond it) or `max_chars` is below `MIN_CHARS`.
+    Raises `DocfleetError`: `invalid_message` when `markdown` is not the document's (a span reaches beyond it) or `max_chars` is below
+    `MIN_CHARS`; `source_missing` when the document was parsed without Markdown (`options.formats`).
     """
+    if any(block.content_layer == "body" and block.text for block in document.blocks) and not document.markdown.spans:
+        raise DocfleetError(ErrorCode.source_missing, "the document was parsed without Markdown")
     if max_chars < MIN_CHARS:
         raise DocfleetError(ErrorCode.invalid_message, f"a piece has room for {MIN_CHARS} characters at least")
     by_id = {block.id: block for block in document.blocks}

@@ -8,9 +8,10 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from docfleet.exporters.chunks import MAX_CHARS, MIN_CHARS, Chunk, chunks
-from shared.contracts.document import Link, ParsedDocument
+from shared.contracts.document import Link, Markdown, ParsedDocument
 from shared.contracts.errors import DocfleetError
 from shared.contracts.tables import table_of
 from tests.support.parsed import block, cell, document, documents, everything
@@ -127,5 +128,7 @@ def test_what_cannot_be_is_refused() -> None:
     parsed, markdown = everything()
     with pytest.raises(DocfleetError, match="not the one"):
         chunks(parsed, markdown[:20])
+    with pytest.raises(DocfleetError, match="without Markdown"):
+        chunks(replace(parsed, markdown=Markdown()), "")
     with pytest.raises(DocfleetError, match="50 characters"):
         chunks(parsed, markdown, MIN_CHARS - 1)
