@@ -52,8 +52,8 @@ def on_kafka(report: Report, quick: bool) -> bool:
         folder = Path(name)
         found = recovery(kafka, folder, marks)
         report.say(
-            f"recovery: {found.marks_s - found.empty_s:.1f} s for {marks:,} ended documents (the process starts in {found.empty_s:.1f} s), "
-            f"{found.bytes_a_mark:.0f} bytes of the process each"
+            f"recovery: {found.marks_s - found.empty_s:.1f} s, {found.cpu_s:.1f} CPU s for {marks:,} ended documents "
+            f"(the process starts in {found.empty_s:.1f} s)"
         )
         kafka.reset()
         rate = join_rate(kafka, folder, documents)

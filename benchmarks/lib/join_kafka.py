@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from confluent_kafka import Producer
 from confluent_kafka.admin import NewTopic
 
+from benchmarks.lib.assembly import cpu_s
 from benchmarks.lib.join_cost import life
 from shared.contracts import records as r
 from shared.contracts.codec import encode
@@ -108,10 +109,6 @@ class Join:
             return 0
         return int(sum(float(n) for n in re.findall(r"^docfleet_join_events_total\{.*\} (\S+)$", text, re.M)))
 
-    def resident(self) -> int:
-        """Resident bytes of the process."""
-        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
 
 def join_rate(kafka: KafkaServer, folder: Path, documents: int) -> float:
     """Events a second over a log that is full when the join starts."""
@@ -155,9 +152,11 @@ def empty_rate(kafka: KafkaServer, documents: int) -> float:
 
 
 class Recovery(NamedTuple):
+    """Wall seconds until recovered, and CPU seconds that the records cost."""
+
     empty_s: float
     marks_s: float
-    bytes_a_mark: float
+    cpu_s: float
 
 
 def recovery(kafka: KafkaServer, folder: Path, marks: int) -> Recovery:
@@ -165,7 +164,7 @@ def recovery(kafka: KafkaServer, folder: Path, marks: int) -> Recovery:
     prepare(kafka)
     with Join(kafka, folder) as join:
         empty_s = join.recovered()
-        before = join.resident()
+        before = cpu_s(join.process.pid)
     source = r.SourceInfo(bucket="incoming", key="a/document/of/some/length.pdf", sha256="0" * 64, size=1_000_000)
     place = r.ObjectRef(
         bucket="docfleet", key="parsed/00000000000000000000000000000000/0/document.json", sha256="0" * 64
@@ -182,4 +181,4 @@ def recovery(kafka: KafkaServer, folder: Path, marks: int) -> Recovery:
     fill(kafka, "docs.parsed", ended())
     with Join(kafka, folder, DOCFLEET_KAFKA__SESSION_TIMEOUT_MS="10000") as join:
         marks_s = join.recovered()
-        return Recovery(empty_s, marks_s, (join.resident() - before) / marks)
+        return Recovery(empty_s, marks_s, cpu_s(join.process.pid) - before)
