@@ -262,8 +262,8 @@ def _is_plain_text(block: Block, page: ComposedPage, usual: float | None) -> boo
         return False
     box = block.prov[0].bbox
     for other in page.blocks:
-        place = other.prov[0].bbox if other.prov else None
-        if place and box and is_page_number(other.text) and overlap(box[1], box[3], place[1], place[3]) > 0:
+        beside = other.prov[0].bbox if other.prov else None
+        if beside and box and is_page_number(other.text) and overlap(box[1], box[3], beside[1], beside[3]) > 0:
             return False
     return True
 

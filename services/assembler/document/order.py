@@ -43,7 +43,8 @@ MAX_ITEMS = 1_500
 
 
 class Item(msgspec.Struct, frozen=True):
-    """A thing to be put in order. `lines`: text lines it has; `pair`: its text is like `name: value`; `head`: it is a heading."""
+    """A thing to be put in order. `lines`: text lines it has; `pair`: its text is like `name: value`; `head`: it is
+    a heading, a picture or a table, which span columns where they stand alone."""
 
     box: tuple[float, float, float, float]
     lines: int = 1
@@ -100,7 +101,7 @@ def _ordered(indices: list[int], items: Sequence[Item], line: float) -> list[int
     if gutter.astride > 0 and len(parts := _parts(indices, items, line)) > 1:
         return [i for part in parts for i in _ordered(part, items, line)]
     out: list[int] = []
-    alone = _alone(gutter, indices, items)
+    alone = _alone(gutter, indices, items, line)
     gutter = _Gutter(
         [i for i in gutter.left if i not in alone],
         [i for i in gutter.right if i not in alone],
@@ -149,7 +150,7 @@ def _sides(
     """Left, right and crossing things of a strip that begins at `edge`."""
     left = [i for i in indices if items[i].box[2] <= edge + 0.05]
     # What begins inside the strip (a page number below it) is taken to cross it.
-    right = [i for i in indices if items[i].box[0] >= edge + MIN_GUTTER * line]
+    right = [i for i in indices if items[i].box[0] >= edge + max(MIN_GUTTER * line, 0.06)]
     return left, right, sorted(set(indices) - set(left) - set(right))
 
 
@@ -176,7 +177,7 @@ def _bands(indices: Sequence[int], items: Sequence[Item]) -> list[list[int]]:
     bands: list[list[int]] = [[] for _ in range(len(cuts) + 1)]
     for i in indices:
         bands[bisect(cuts, items[i].middle)].append(i)
-    return bands
+    return [band for band in bands if band]
 
 
 def _parts(indices: list[int], items: Sequence[Item], line: float) -> list[list[int]]:
@@ -232,19 +233,25 @@ def _beside(
     return out
 
 
-def _alone(gutter: _Gutter, indices: Sequence[int], items: Sequence[Item]) -> set[int]:
-    """Things of one side with white beside them and both sides below: headings, and what stands first on the page, span the columns."""
-    left = max((items[i].middle for i in gutter.left), default=0.0)
-    right = max((items[i].middle for i in gutter.right), default=0.0)
-    bands = _bands(indices, items)
-    return {
-        band[0]
-        for number, band in enumerate(bands)
-        if len(band) == 1
-        and band[0] not in gutter.crossing
-        and items[band[0]].box[3] < min(left, right)
-        and (items[band[0]].head or (number == 0 and items[band[0]].lines <= FEW_LINES))
-    }
+def _alone(gutter: _Gutter, indices: Sequence[int], items: Sequence[Item], line: float) -> set[int]:
+    """Things of one side with white beside them and both sides below, which so span the columns: headings, pictures and tables,
+    the short text that goes with one, and what stands first on the page."""
+    end = min(max((items[i].middle for i in side), default=0.0) for side in (gutter.left, gutter.right))
+    found: set[int] = set()
+    bottom: float | None = None
+    """Of the picture or table that spans, while its words may follow."""
+    for number, band in enumerate(_bands(indices, items)):
+        item = items[band[0]]
+        if len(band) > 1 or item.box[3] >= end:
+            bottom = None
+            continue
+        few = item.lines <= FEW_LINES
+        goes_along = bottom is not None and few and item.box[1] - bottom < line
+        crosses = band[0] in gutter.crossing
+        if not crosses and (item.head or goes_along or (number == 0 and few)):
+            found.add(band[0])
+        bottom = item.box[3] if item.head and (crosses or band[0] in found) else None
+    return found
 
 
 def _is_form(left: list[int], right: list[int], items: Sequence[Item], line: float) -> bool:

@@ -163,10 +163,11 @@ class _Shape(msgspec.Struct, frozen=True):
         return self.first_indented and (flush or ended)
 
     def short(self, index: int) -> bool:
-        """Whether a line of justified text ends before the others do: a paragraph's last."""
-        line = self.lines[index]
+        """Whether a line of justified text ends before the others do, with room for the next word: a paragraph's last."""
+        line, following = self.lines[index], self.lines[index + 1]
         least = ROOM if line.confidence is None else ROOM_READ
-        return self.justified and self.right - line.box[2] > least * line.height
+        room = self.right - line.box[2]
+        return self.justified and room > max(least * line.height, _needed(line, following))
 
 
 def _shape(lines: Sequence[Piece]) -> _Shape:
@@ -216,12 +217,21 @@ def _meant(line: Piece, following: Piece, right: float) -> bool:
     height = min(line.height, following.height)
     if room <= 0:
         return False
+    slack = FITS_CJK if _is_cjk_break(line, following) else FITS_LATIN
+    return room > _needed(line, following) + slack * height
+
+
+def _needed(line: Piece, following: Piece) -> float:
+    """Room that the beginning of the next line would have taken: a word with its blank, or two characters of CJK."""
     text = following.text.strip()
     advance = (following.box[2] - following.box[0]) / max(1.0, _columns(text))
-    if is_cjk(text[0]) or is_cjk(line.text.strip()[-1]):
-        return room > 2 * 2 * advance + FITS_CJK * height
-    word = text.split(maxsplit=1)[0]
-    return room > (_columns(word) + 1) * advance + FITS_LATIN * height
+    if _is_cjk_break(line, following):
+        return 2 * 2 * advance
+    return (_columns(text.split(maxsplit=1)[0]) + 1) * advance
+
+
+def _is_cjk_break(line: Piece, following: Piece) -> bool:
+    return is_cjk(following.text.strip()[0]) or is_cjk(line.text.strip()[-1])
 
 
 def _columns(text: str) -> float:
