@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from services.assembler.document.page import arranged
+from services.assembler.document.arrange import arranged
 from services.assembler.document.upright import straightened
 from shared.children.block import Block as SharedBlock
 from shared.contracts.document import Block, Line, Provenance
