@@ -67,6 +67,8 @@ class Inspector:
             raise DocfleetError(
                 ErrorCode.source_missing, "documents are not read from this bucket; add it to objects.sources"
             )
+        if source.bucket == self._bucket and keys.is_ours(source.key):
+            raise DocfleetError(ErrorCode.source_missing, "what the fleet itself stored is no document to be read")
         stat = await self._store.stat(source.bucket, source.key, version_id=source.version_id)
         if source.version_id is None and (
             (source.etag is not None and _bare(source.etag) != stat.etag)

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 _OWN = ("work/", "parsed/", "done/", "cache/")
 
 
@@ -78,4 +80,6 @@ def lease(cache_key: str, number: int) -> str:
 
 def cache(tenant: str | None, content_sha256: str, options_hash: str, fingerprint: str) -> str:
     """Pointer to a `success` with the same content, options and models."""
-    return f"cache/{tenant or '-'}/{content_sha256}/{options_hash}-{fingerprint}"
+    # A tenant is called as it likes: no name may lead into another's folder, or be too long for a key.
+    owner = "-" if tenant is None else hashlib.sha256(tenant.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"cache/{owner}/{content_sha256}/{options_hash}-{fingerprint}"

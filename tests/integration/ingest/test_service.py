@@ -20,6 +20,7 @@ from shared.objects.folder import FolderStore
 from shared.settings import Settings
 from shared.streams.stage import Delivery
 from tests.support.deliveries import delivered
+from tests.support.ending import end
 
 pytestmark = pytest.mark.integration
 SAMPLES = Path(__file__).parents[3] / "samples"
@@ -267,3 +268,26 @@ async def test_rules_hold_for_events_and_for_whole_records(tmp_path, store):
 async def test_the_fleets_own_outputs_never_become_its_inputs(ingest, store, key):
     await store.put(BUCKET, key, b"x")
     assert await ingest.process(event(ingest, key, bucket=BUCKET)) == []
+
+
+async def test_results_of_others_are_no_documents_to_read(ingest, store):
+    await store.put_file(BUCKET, "parsed/of-somebody/0/images/p00001.pdf", SAMPLES / "page.pdf")
+    await store.put_file(BUCKET, "inbox/mine.pdf", SAMPLES / "page.pdf")
+    spying = {"bucket": BUCKET, "key": "parsed/of-somebody/0/images/p00001.pdf"}
+    assert (await refusal(ingest, document_id="spy", source=spying))[0] is ErrorCode.source_missing
+    (emit,) = await ingest.process(
+        delivery(ingest, document_id="mine", source={"bucket": BUCKET, "key": "inbox/mine.pdf"})
+    )
+    assert isinstance(emit.record, DocumentOpened)
+
+
+@pytest.mark.parametrize("tenant", ["..", "a/../../b", "-", "", "租户" * 60, "\x00"])
+async def test_a_tenant_of_any_name_has_a_cache_of_its_own(ingest, store, tenant):
+    await store.put_file("in", "a.pdf", SAMPLES / "page.pdf")
+    await ingest.process(delivery(ingest, document_id="first"))
+    await end(store, BUCKET, "first")
+    for document_id in ("second", "third"):
+        (emit,) = await ingest.process(delivery(ingest, document_id=document_id, tenant=tenant))
+        assert isinstance(emit.record, DocumentCached if document_id == "third" else DocumentOpened)
+        if document_id == "second":
+            await end(store, BUCKET, "second")
