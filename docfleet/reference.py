@@ -195,8 +195,7 @@ def _row_table(name: str, field: FieldInfo) -> str:
             f"### {name}\n",
             told + "\n",
             _table(["Field", "Type", "Default", "Meaning"], columns),
-            "The default, row by row:\n",
-            *rows,
+            *(["The default, row by row:\n", *rows] if rows else ["There is no row by default."]),
             "",
         ]
     )
@@ -236,6 +235,7 @@ def _type(kind: Any) -> str:
         int: "integer",
         bool: "`true`, `false`",
         Path: "path",
+        Any: "anything",
     }.get(kind, str(kind))
 
 
