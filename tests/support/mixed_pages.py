@@ -7,14 +7,14 @@ without lines (line detection runs here), some are tables and seals. The text is
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import random
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
-
-import cv2
-import numpy as np
 
 from services.rec_worker.service import RecWorker
 from shared.contracts.codec import encode, sha256
@@ -37,6 +37,9 @@ class Page(NamedTuple):
 
 def page(number: int, *, lines: int = 5) -> Page:
     """Page `number` (the same at every call), about `lines` lines of text."""
+    import cv2  # not by the process that is measured: a worker has neither
+    import numpy as np
+
     rng = random.Random(number)
     width, height = rng.randint(400, 2_400), rng.randint(300, 2_400)
     picture = np.full((height, width, 3), 255, dtype=np.uint8)
@@ -105,7 +108,10 @@ class Memory(NamedTuple):
 async def read(
     settings: Settings, pages: int, *, every: int, lines: int = 5, seen: Callable[[Memory], None] | None = None
 ) -> list[Memory]:
-    """Read `pages` pages with a rec_worker and its children, and look at their memory after each `every` of them."""
+    """Read `pages` pages with a rec_worker and its children, and look at their memory after each `every` of them.
+
+    The pages are drawn by a process of its own, which is not counted: what is measured is what a worker holds.
+    """
     stage = RecWorker(settings)
     bucket = settings.objects.bucket
     places = asyncio.Semaphore(AT_ONCE)
@@ -113,7 +119,7 @@ async def read(
 
     async def one(number: int) -> None:
         async with places:
-            made = await asyncio.to_thread(page, number, lines=lines)
+            made = await asyncio.get_running_loop().run_in_executor(drawing, partial(page, number, lines=lines))
             layout = encode(made.layout)
             document, page_no = made.layout.document_id, made.layout.page_no
             await stage._store.put_once(bucket, keys.layout(document, 0, page_no), layout)
@@ -123,22 +129,30 @@ async def read(
             )
             await stage.process(delivered(task))
 
+    drawing = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+    await asyncio.get_running_loop().run_in_executor(drawing, os.getpid)
+    others = set(_kids())
     await stage.start()
     try:
         for begin in range(0, pages, every):
             await asyncio.gather(*(one(number) for number in range(begin, min(pages, begin + every))))
-            looks.append(_memory(min(pages, begin + every)))
+            looks.append(_memory(min(pages, begin + every), others))
             if seen is not None:
                 seen(looks[-1])
     finally:
         await stage.stop()
+        drawing.shutdown()
     return looks
 
 
-def _memory(pages: int) -> Memory:
+def _kids() -> list[int]:
     me = os.getpid()
-    kids = [int(name) for name in os.listdir("/proc") if name.isdigit() and _parent(int(name)) == me]
-    return Memory(pages, _resident(me), tuple(sorted((_resident(pid) for pid in kids), reverse=True)))
+    return [int(name) for name in os.listdir("/proc") if name.isdigit() and _parent(int(name)) == me]
+
+
+def _memory(pages: int, others: set[int]) -> Memory:
+    children = sorted((_resident(pid) for pid in set(_kids()) - others), reverse=True)
+    return Memory(pages, _resident(os.getpid()), tuple(children))
 
 
 def _parent(pid: int) -> int | None:
