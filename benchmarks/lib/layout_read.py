@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from types import TracebackType
 
+import msgspec
+
 from services.assembler.document.page import PageInput, compose_page
 from services.layout_worker.pages import LaidOut
 from services.rec_worker.call import PageRead, PageToRead
@@ -58,10 +60,7 @@ class PageReader:
                 with Shared.of(page.jpeg) as jpeg:
                     width, height, pixels = await self._documents.decode(jpeg)
                 blocks.append(pixels)
-                asked = PageToRead(
-                    **{name: getattr(asked, name) for name in ("document_id", "page_no", "width", "height", "regions")},
-                    picture=(width, height),
-                )
+                asked = msgspec.structs.replace(asked, picture=(width, height))
             answer, _ = await self._engine.call("read", asked, blocks, returns=PageRead)
         finally:
             for block in blocks:

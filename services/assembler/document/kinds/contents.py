@@ -53,6 +53,8 @@ def _rows(blocks: Sequence[Block]) -> list[tuple[Block, Block]]:
             x, entry = max(left, key=lambda one: one[0])
             if at[0] - x >= GAP * line_height(entry):
                 found.append((entry, number))
+    nearest = {entry.id: number.id for entry, number in reversed(found)}
+    found = [(entry, number) for entry, number in found if nearest[entry.id] == number.id]
     edges = [_right(number) for _, number in found]
     return [
         pair

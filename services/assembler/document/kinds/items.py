@@ -46,8 +46,8 @@ def _parted(block: Block) -> list[Block]:
             # The rest begins left of the marker and stays there; a line that only sticks out is an accident of its box.
             if all(first - other.bbox[0] > LEFT * height for other in block.lines[index:]):
                 return [
-                    with_lines(block, block.lines[:index], 0),
-                    with_lines(block, block.lines[index:], index, label="text"),
+                    with_lines(block, block.lines[:index], ""),
+                    with_lines(block, block.lines[index:], ".i", label="text"),
                 ]
             break
     return [block]

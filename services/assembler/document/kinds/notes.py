@@ -24,7 +24,7 @@ _MARK = re.compile(
 
 
 def noted(blocks: Sequence[Block], height: float) -> list[Block]:
-    """Blocks in reading order, the notes at the foot of their columns labelled; `height` is the page's."""
+    """Blocks in reading order, the notes at the foot of their columns labelled, and read after all columns; `height` is the page's."""
     usual = usual_size(blocks)
     if not usual:
         return list(blocks)
@@ -35,7 +35,9 @@ def noted(blocks: Sequence[Block], height: float) -> list[Block]:
     text = sum(len(b.text) for i, b in enumerate(blocks) if b.label in ("text", "list_item") and i not in foot)
     if not _in_order([blocks[i] for i in sorted(notes)]) or text < LEAST_TEXT:
         return list(blocks)
-    return [replace(block, label="footnote") if i in notes else block for i, block in enumerate(blocks)]
+    rest = [block for i, block in enumerate(blocks) if i not in notes]
+    end = max((i for i, block in enumerate(rest) if block.content_layer == "body"), default=-1) + 1
+    return [*rest[:end], *(replace(blocks[i], label="footnote") for i in sorted(notes)), *rest[end:]]
 
 
 def _may_be(block: Block) -> bool:

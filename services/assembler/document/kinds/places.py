@@ -46,14 +46,14 @@ def plain(block: Block) -> bool:
     )
 
 
-def with_lines(block: Block, lines: Sequence[Line], part: int, *, label: Label | None = None) -> Block:
-    """A part of a block: these of its lines. `part` makes its id another one."""
+def with_lines(block: Block, lines: Sequence[Line], part: str, *, label: Label | None = None) -> Block:
+    """A part of a block: these of its lines. `part` goes to the end of its id; empty for the part that keeps it."""
     text = joined([line.text for line in lines])
     known = [line.confidence for line in lines if line.confidence is not None]
     place = replace(block.prov[0], bbox=union([line.bbox for line in lines]), char_span=[0, len(text)])
     return replace(
         block,
-        id=block.id if part == 0 else f"{block.id}.{part}",
+        id=block.id + part,
         label=label or block.label,
         text=text,
         lines=list(lines),

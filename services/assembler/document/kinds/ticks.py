@@ -33,7 +33,10 @@ def _parted(block: Block) -> list[Block]:
             runs[-1][1].append(line)
     if not any(box for box, _ in runs):
         return [block]
-    return [with_lines(block, lines, part, label="checkbox" if box else None) for part, (box, lines) in enumerate(runs)]
+    return [
+        with_lines(block, lines, f".t{part}" if part else "", label="checkbox" if box else None)
+        for part, (box, lines) in enumerate(runs)
+    ]
 
 
 def _begins_with_box(text: str) -> bool:
