@@ -11,6 +11,7 @@ import onnxruntime as ort
 import pytest
 
 from shared.engines.engine import Array, Engine
+from shared.engines.openvino import OpenVinoEngine
 from shared.models import layout, lines, orientation, reader, seal, table
 from shared.models.install import NETWORK, download, extract, installed
 from shared.models.manifest import manifest, names
@@ -67,6 +68,20 @@ def test_maps_and_scores_are_equal(
     for wanted, got in zip(original(x), prepared(x), strict=True):
         # The rewritten hard swish rounds elsewhere: 3e-5 was measured on raw outputs, whose range is about 10.
         np.testing.assert_allclose(got, wanted, atol=2e-4 if name == layout.NAME else 1e-6)
+
+
+@pytest.mark.parametrize(("name", "height", "width"), [(seal.NAME, 320, 320), (layout.NAME, 800, 608)])
+def test_what_openvino_rewrites_is_equal(
+    name: str, height: int, width: int, settings: Settings, chinese: Sheet
+) -> None:
+    """HardSigmoid as HSigmoid (`shared.engines.openvino.vectorise`), against ONNX Runtime, which takes the file as it is."""
+    path = installed(settings.engines.models, name) / NETWORK
+    x = planes(name, chinese.picture, height, width)
+    session = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    wanted = session.run(None, {session.get_inputs()[0].name: x})
+    engine = OpenVinoEngine(settings.engines.model_copy(update={"precision": "f32"}))
+    for expected, got in zip(wanted, engine.load(path).infer(x), strict=True):
+        np.testing.assert_allclose(got, expected, atol=2e-4 if name == layout.NAME else 1e-5)
 
 
 def test_the_reader_gives_the_same_classes_and_probabilities(
