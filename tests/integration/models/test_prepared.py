@@ -81,7 +81,7 @@ def test_what_openvino_rewrites_is_equal(
     wanted = session.run(None, {session.get_inputs()[0].name: x})
     engine = OpenVinoEngine(settings.engines.model_copy(update={"precision": "f32"}))
     for expected, got in zip(wanted, engine.load(path).infer(x), strict=True):
-        np.testing.assert_allclose(got, expected, atol=2e-4 if name == layout.NAME else 1e-5)
+        np.testing.assert_allclose(got, expected, atol=2e-4)  # of another engine: it adds in another order
 
 
 def test_the_reader_gives_the_same_classes_and_probabilities(
