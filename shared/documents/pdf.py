@@ -31,7 +31,7 @@ from shared.documents.page import Inspected, OpenedPage, PageAnswer, PageCall
 from shared.documents.pictures import SMALL_SIDE, packed
 from shared.documents.raster import Drawn, draw, render
 from shared.documents.streams import Streams
-from shared.documents.text import native_lines
+from shared.documents.text import native_lines, raw_text
 
 _FULL_PAGE = 0.9
 """Image coverage from which a page counts as one picture; scanners leave a margin."""
@@ -92,9 +92,9 @@ class PdfFile:
         if not 1 <= call.page_no <= self._document.page_count:
             raise DocfleetError(ErrorCode.corrupt, f"there is no page {call.page_no}", page_no=call.page_no)
         complaints = _Complaints()
-        with _reading(call.page_no), self._turned(call.page_no - 1, call.rotation):
+        with _reading(call.page_no), self._turned(call.page_no - 1, call.rotation) as own:
             frame, page = self._open(call.page_no - 1)
-            opened, marks, noted = self._looked_at(page, frame, call.page_no)
+            opened, marks, noted = self._looked_at(page, frame, own, call.page_no)
             drawn = None
             wanted = call.picture == "always" or (call.picture == "auto" and shows_more_than_it_says(opened))
             if wanted or call.layout_picture:
@@ -116,16 +116,16 @@ class PdfFile:
         return packed(opened, small=small, full=drawn.pixels if drawn else None, jpeg=jpeg)
 
     @contextlib.contextmanager
-    def _turned(self, number: int, rotation: int | None) -> Iterator[None]:
-        """The page at another rotation for a while. MuPDF keeps it with the document, which stays open for the next call."""
-        page = self._document.load_page(number) if rotation is not None else None
-        if page is None or page.rotation % 360 == rotation:
-            yield
+    def _turned(self, number: int, rotation: int | None) -> Iterator[int]:
+        """The page at another rotation for a while; gives its own. MuPDF keeps it with the document, which stays open for the next call."""
+        page = self._document.load_page(number)
+        own = page.rotation % 360
+        if rotation is None or own == rotation:
+            yield own
             return
-        own = page.rotation
         page.set_rotation(rotation)
         try:
-            yield
+            yield own
         finally:
             page.set_rotation(own)
 
@@ -137,30 +137,31 @@ class PdfFile:
         size = (rect.height, rect.width) if rotation in (90, 270) else (rect.width, rect.height)
         return Frame(*size, rotation), page
 
-    def _looked_at(self, page: Any, frame: Frame, page_no: int) -> tuple[OpenedPage, Marks, list[Warning]]:
+    def _looked_at(self, page: Any, frame: Frame, own: int, page_no: int) -> tuple[OpenedPage, Marks, list[Warning]]:
         """The page's text and marks, and what MuPDF noted on the way. A page is often opened a second time for its picture, when somebody
         has seen that one is needed: the last few are remembered."""
         key = (page_no, frame.rotation)
         known = self._known.pop(key, None)
         if known is None:
             complaints = _Complaints()
-            opened, marks = self._look(page, frame, page_no)
+            opened, marks = self._look(page, frame, own, page_no)
             known = opened, marks, complaints.warnings(page_no)
             while len(self._known) >= _KNOWN_PAGES:
                 self._known.popitem(last=False)
         self._known[key] = known
         return known
 
-    def _look(self, page: Any, frame: Frame, page_no: int) -> tuple[OpenedPage, Marks]:
+    def _look(self, page: Any, frame: Frame, own: int, page_no: int) -> tuple[OpenedPage, Marks]:
         self._streams.check(page, page_no)
         turned = frame.rotation != 0
         if turned:
             page.set_rotation(0)
         try:
             marks = Marks(page, *frame.unrotated, self._limits.max_page_drawings)
-            lines = native_lines(page, frame, marks, self._limits, page_no)
+            text = raw_text(page, self._limits, page_no)
+            lines = native_lines(page, frame, marks, text)
             annotations = annotations_of(page, frame, lines)
-            links = links_of(page, frame)
+            links = links_of(page, frame, own, [line for origin, line in text.lines if origin == "contents"])
             fields = [one for one in annotations if one.kind == "widget" and one.shown]
             if fields:
                 shown = field_lines([line for line in lines if line.origin == "widget"], fields)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
@@ -38,8 +39,16 @@ _BAD_SHARE = 0.2
 """Share of a line's characters without meaning from which the line is not to be trusted; a single odd bullet is no reason."""
 
 
-def native_lines(page: Any, frame: Frame, marks: Marks, limits: Bounds, page_no: int) -> list[NativeLine]:
-    """Lines of a `pymupdf.Page` (rotation 0) in the order of the file: of its contents, then of annotations and form fields.
+@dataclass(frozen=True)
+class RawText:
+    """A page's text as MuPDF has it: lines (of PyMuPDF's rawdict) with what shows them, and the contents' own structured text."""
+
+    lines: Sequence[tuple[Origin, dict[str, Any]]]
+    contents: Any
+
+
+def raw_text(page: Any, limits: Bounds, page_no: int) -> RawText:
+    """The text of a `pymupdf.Page` (rotation 0) in the order of the file: of its contents, then of annotations and form fields.
 
     Raises `resource_limit` beyond `limits.max_page_characters`, and what MuPDF raises.
     """
@@ -52,7 +61,13 @@ def native_lines(page: Any, frame: Frame, marks: Marks, limits: Bounds, page_no:
             line for block in text.extractRAWDICT()["blocks"] if block["type"] == 0 for line in block["lines"]
         )
     ]
-    clipped = _clipped_away(page, texts[0][1]) if marks.clips else frozenset()
+    return RawText(lines, texts[0][1])
+
+
+def native_lines(page: Any, frame: Frame, marks: Marks, text: RawText) -> list[NativeLine]:
+    """Lines of a `pymupdf.Page` (rotation 0) in the order of its text. Raises what MuPDF raises."""
+    lines = text.lines
+    clipped = _clipped_away(page, text.contents) if marks.clips else frozenset()
     hiding = Hiding(page, marks, {span["color"] for _, line in lines for span in line["spans"]})
     found: list[NativeLine] = []
     for origin, line in lines:
