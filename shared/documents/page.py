@@ -39,6 +39,7 @@ class NativeLine(msgspec.Struct, frozen=True, kw_only=True):
     font_size: float
     """Points as displayed."""
     bold: bool = False
+    """Nearly all of the line is."""
     italic: bool = False
     monospace: bool = False
     superscript: bool = False

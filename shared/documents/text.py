@@ -64,6 +64,10 @@ def raw_text(page: Any, limits: Bounds, page_no: int) -> RawText:
     return RawText(lines, texts[0][1])
 
 
+_BOLD_SHARE = 0.85
+"""Share of a line's characters that are bold where the line is: the number before a heading, or a mark after it, may not be."""
+
+
 def native_lines(page: Any, frame: Frame, marks: Marks, text: RawText) -> list[NativeLine]:
     """Lines of a `pymupdf.Page` (rotation 0) in the order of its text. Raises what MuPDF raises."""
     lines = text.lines
@@ -161,9 +165,7 @@ def _line(
         font_name=name,
         font=main["font"],
         font_size=_size(main, reason),
-        bold=bool(flags & pymupdf.TEXT_FONT_BOLD)
-        or bool(main["char_flags"] & mupdf.FZ_STEXT_BOLD)
-        or _says(name, _BOLD),
+        bold=_is_bold(inked),
         italic=bool(flags & pymupdf.TEXT_FONT_ITALIC) or _says(name, _ITALIC),
         monospace=bool(flags & pymupdf.TEXT_FONT_MONOSPACED) or _says(name, _MONOSPACE),
         superscript=all(span["flags"] & pymupdf.TEXT_FONT_SUPERSCRIPT for _, span in inked),
@@ -175,6 +177,21 @@ def _line(
         origin=origin,
         bad_unicode=bad > 0 and bad >= _BAD_SHARE * len(inked),
     )
+
+
+def _is_bold(inked: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> bool:
+    """Whether nearly all of a line is bold: a few bold names in it, however long, make no heading of it."""
+    weights: dict[int, bool] = {}
+    count = 0
+    for _, span in inked:
+        if id(span) not in weights:
+            weights[id(span)] = (
+                bool(span["flags"] & pymupdf.TEXT_FONT_BOLD)
+                or bool(span["char_flags"] & mupdf.FZ_STEXT_BOLD)
+                or _says(span["font"].rpartition("+")[2], _BOLD)
+            )
+        count += weights[id(span)]
+    return count >= _BOLD_SHARE * len(inked)
 
 
 def _size(span: dict[str, Any], reason: Hidden | None) -> float:

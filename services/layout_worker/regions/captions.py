@@ -12,6 +12,7 @@ from services.layout_worker.boxes import Box, hull, overlap
 from services.layout_worker.regions import columns
 from services.layout_worker.regions.drafts import Draft
 from services.layout_worker.regions.style import Style
+from services.layout_worker.tables.rows import rows_of
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 
@@ -99,7 +100,8 @@ def _is_alone(line: TextLine, lines: Sequence[TextLine], room: float) -> bool:
 def kind_of(draft: Draft, style: Style, things: Sequence[Draft], width: float) -> Label | None:
     """`caption` where a text is one by its beginning, or by its type right under a picture; `text` where one of the network's is none; none
     where nothing speaks for either. `things` are the pictures and tables of the page, `width` is the page's."""
-    text = (draft.lines[0].text or "").strip()
+    row = min(rows_of(draft.lines), key=lambda row: row[0].bbox[1])
+    text = " ".join(line.text or "" for line in sorted(row, key=lambda line: line.bbox[0])).strip()
     if begins_caption(text) and len(draft.lines) <= LINES:
         # A short one may stand at the margin, or in the middle, of what it names.
         beside = BESIDE * width if len(draft.lines) == 1 else 0.0

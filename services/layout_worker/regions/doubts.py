@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from services.layout_worker.boxes import area, overlap, share_inside
+from services.layout_worker.boxes import area, share_inside
 from services.layout_worker.found import FoundBox
 from services.layout_worker.regions import gutters
-from services.layout_worker.tables.rows import is_wide, pieces, rows_of
+from services.layout_worker.tables.rows import is_wide, pieces, rows_of, without_spanning
 from shared.contracts.layout import TextLine
 
 INSIDE = 0.5
@@ -75,18 +75,8 @@ def is_rows(lines: Sequence[TextLine]) -> bool:
     rows = rows_of(words)
     if len(rows) < TABLE_ROWS or 2 * sum(line.vertical for line in words) > len(words) or is_wide(words, GRID_WIDTH):
         return False
-    # A cell that spans rows stands between them, in a row of its own.
-    counts = [
-        pieces(row)
-        for index, row in enumerate(rows)
-        if len(row) > 1
-        or not any(_is_beside(row[0], line) for near in rows[max(0, index - 1) : index + 2] for line in near)
-    ]
+    counts = [pieces(row) for row in without_spanning(rows)]
     return sum(count >= 2 for count in counts) >= max(2, GRID_SHARE * len(counts))
-
-
-def _is_beside(line: TextLine, other: TextLine) -> bool:
-    return line is not other and overlap(line.bbox[1], line.bbox[3], other.bbox[1], other.bbox[3]) > 0
 
 
 def is_grid(lines: Sequence[TextLine]) -> bool:

@@ -40,6 +40,8 @@ _NUMBER = re.compile(
     r"[-–—\s/|.·~()（）\[\]]*(?:(?:page|seite|p\.|pg\.?|第|共|页|頁|of|von|\d+|[ivxlc]{1,6}\b)[-–—\s/|,，.·~()（）\[\]]*)+",
     re.I,
 )
+_PLAIN_NUMBER = re.compile(r"\s*\d+\s")
+_ROMAN = re.compile(r"[ivxlc]{1,6}|[IVXLC]{1,6}")
 _NOTE = re.compile(r"\s*(?:\d{1,3}(?![\d.,])|[*†‡§¶]{1,3}|[\u2460-\u2473]|[\[(（]\d{1,3}[\])）])\s*\S")
 
 
@@ -127,6 +129,19 @@ class _Margins:
         above, below = any(bottom <= y0 for _, bottom in self._tops), any(top >= y1 for top, _ in self._tops)
         return not (above and below)
 
+    def is_page_number(self, draft: Draft, text: str) -> bool:
+        """Whether a line holds nothing but a number of a page, and nothing stands between it and the nearer edge: margins may be wide."""
+        says = any(map(str.isdigit, text)) or (self._is_page and _ROMAN.fullmatch(text) is not None)
+        if len(draft.lines) != 1 or not says or not _NUMBER.fullmatch(text):
+            return False
+        share = OUTER if self._is_page else MARGIN
+        return self.edge(draft, share) is not None and self.is_outermost(draft) and self.is_alone(draft)
+
+    def is_alone(self, draft: Draft) -> bool:
+        """Whether no other line stands in the region's row."""
+        _, y0, _, y1 = draft.bbox
+        return sum(overlap(y0, y1, top, bottom) > 0 for top, bottom in self._tops) <= len(draft.lines)
+
     def stands_apart(self, draft: Draft) -> bool:
         """Whether a region in the margin is far from the next line towards the middle, in its own line heights."""
         edge = self.edge(draft, MARGIN)
@@ -146,11 +161,17 @@ def _label(draft: Draft, page: _Page) -> Label:
     if label in ("page_header", "page_footer"):
         if all((style.ratio(line) or 0.0) >= HEADER_LARGER for line in draft.lines) and (native or heading):
             return "section_header"
+        if native and captions.begins_caption(text) and captions.is_by_its_thing(draft, page.things):
+            return "caption"
         if _is_running(draft, page, native):
             return label
+        if native and _is_section(text) and len(draft.lines) == 1 and not _is_sentence(text):
+            return "section_header"
         label = "text"
     if label == "section_header" and native and (_is_plain(draft, page) or _is_form(draft)):
         label = "text"
+    if native and label in ("text", "reference") and page.margins.is_page_number(draft, text):
+        return "page_number"
     short = len({round(line.bbox[1]) for line in draft.lines}) <= 2
     texts = ("text", "reference", "caption", "footnote")
     if short and not heading and label in texts and page.margins.stands_apart(draft):
@@ -204,7 +225,16 @@ def _text_kind(draft: Draft, label: Label, page: _Page) -> Label:
 
 def _is_sentences(texts: Sequence[str]) -> bool:
     """Whether two lines of large type are a short paragraph."""
-    return len(texts) > 1 and texts[-1].rstrip().endswith((".", "。")) and not structure.is_numbered(texts[0])
+    return len(texts) > 1 and _is_sentence(texts[-1]) and not structure.is_numbered(texts[0])
+
+
+def _is_section(text: str) -> bool:
+    """Whether a text begins with the number of a section; a plain number may be the page's."""
+    return structure.is_numbered(text) and not _PLAIN_NUMBER.match(text)
+
+
+def _is_sentence(text: str) -> bool:
+    return text.rstrip().endswith((".", "。"))
 
 
 def _is_plain(draft: Draft, page: _Page) -> bool:

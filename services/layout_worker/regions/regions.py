@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, overlap, share_inside
 from services.layout_worker.found import FoundBox
-from services.layout_worker.regions import captions, columns, doubts, forms, formulas, kinds, settling, structure
+from services.layout_worker.regions import columns, doubts, forms, formulas, kinds, settling, structure, tables
 from services.layout_worker.regions.drafts import HOLDS_TEXT, Draft, Drawn, Piece
 from services.layout_worker.regions.style import style_of
-from services.layout_worker.tables import aligned, extent, ruled, striped
+from services.layout_worker.tables import ruled
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 
@@ -29,16 +29,12 @@ SAME_SEAL = 0.3
 """Intersection over union from which a box of the network is a stamp that was found by its colour."""
 FORM = 2
 """Fields in a picture or a table of the network from which that is a form."""
-INSIDE, MOST_OF = 0.8, 0.6
-"""Shares of a table by its rows in the network's, and of that one, from which it may be a part of it."""
-ON_OTHERS = 0.3
-"""Share of a table by its rows that another table may cover."""
 ON_TABLE = 0.6
 """Share of a box of the network in a ruled table from which it is (a part of) that table."""
 SAME_FIGURE = 0.5
 """The same for a picture of the page and one that the network saw."""
 NUMBER_GAP = 3.0
-"""Space between the number of a section and its heading, in line heights, at most."""
+"""Space between the number of a section and its heading, or a marker and its item, in line heights, at most."""
 _GROWS: frozenset[Label] = frozenset({"text", "list_item", "footnote", "code", "reference"})
 """Labels of texts that a line outside all boxes may go on."""
 
@@ -60,15 +56,15 @@ def build(
     """
     lines = [piece.line for piece in pieces]
     style = style_of(lines)
-    gridded = [_draft_of_table(drawing) for drawing in drawn.ruled if ruled.holds(drawing, lines, width, height)]
+    gridded = [tables.of_drawing(drawing) for drawing in drawn.ruled if ruled.holds(drawing, lines, width, height)]
     fields = forms.fields(drawn, lines, [table.bbox for table in gridded], width)
     pieces = [piece for piece in pieces if not any(piece.line is line for field in fields for line in field.lines)]
     lines = [piece.line for piece in pieces]
-    striped_ones = _tables(drawn, lines, [table.bbox for table in gridded], fields)
+    striped_ones = tables.without_grid(drawn, lines, [table.bbox for table in gridded], fields)
     seen = [box for box in boxes if box.label == "table"]
-    tables = [*gridded, *(table for table in striped_ones if not any(_is_part(table, box, lines) for box in seen))]
-    drafts = [*fields, *(_draft_of_seal(bbox) for bbox in drawn.seals), *tables]
-    drafts += [_draft_of_box(box) for box in boxes if _is_news(box, drawn, tables, fields, lines, width * height)]
+    sure = [*gridded, *(table for table in striped_ones if not any(tables.is_part(table, box, lines) for box in seen))]
+    drafts = [*fields, *(_draft_of_seal(bbox) for bbox in drawn.seals), *sure]
+    drafts += [_draft_of_box(box) for box in boxes if _is_news(box, drawn, sure, fields, lines, width * height)]
     drafts += [_draft_of_figure(bbox) for bbox in drawn.figures if not _is_known_figure(bbox, drafts)]
     left: list[TextLine] = []
     for piece in pieces:
@@ -83,7 +79,7 @@ def build(
     drafts = [part for draft in drafts for part in settling.settled(draft, style)]
     drafts = [d for d in drafts if d.lines or d.label not in HOLDS_TEXT or not (detected or _seen_twice(d, pieces))]
     drafts += structure.drafts(left, style, [d.bbox for d in drafts])
-    _fit(drafts, drawn)
+    tables.fit(drafts, drawn)
     drafts = formulas.with_numbers(drafts)
     drafts = kinds.settled(drafts, style, width, height)
     drafts = _bounded(drafts, max_regions)
@@ -94,75 +90,6 @@ def build(
         ):  # the lines of a stamp are in the order in which they were set, which is the order of its text
             draft.lines.sort(key=lambda line: (line.bbox[1], line.bbox[0], line.bbox[3], line.bbox[2]))
     return sorted(drafts, key=lambda d: (d.bbox[1], d.bbox[0], d.bbox[3], d.bbox[2], d.label))
-
-
-def _tables(drawn: Drawn, lines: Sequence[TextLine], grids: Sequence[Box], fields: Sequence[Draft]) -> list[Draft]:
-    """Tables without a drawn grid: with rules across or coloured rows, or by alignment."""
-    rules = [rule for rule in drawn.rules if not any(share_inside(rule.bbox, _around(f.bbox)) > OWN for f in fields)]
-    tables: list[Draft] = []
-    for box in striped.by_stacks(rules, drawn.filled, lines):
-        if all(common(box, grid) < ON_OTHERS * area(box) for grid in grids):
-            tables.append(
-                Draft(
-                    label="table",
-                    raw_label="striped",
-                    bbox=box,
-                    confidence=1.0,
-                    found_by="native",
-                    reason="rules or colours of its rows",
-                )
-            )
-    taken = [*grids, *(table.bbox for table in tables), *drawn.figures, *drawn.seals]
-    free = [line for line in lines if all(common(line.bbox, box) <= 0 for box in taken)]
-    for cells_of in aligned.by_alignment([line for line in free if not captions.begins_caption(line.text or "")]):
-        box = hull(line.bbox for line in cells_of)
-        tables.append(
-            Draft(
-                label="table",
-                raw_label="aligned",
-                bbox=box,
-                confidence=0.9,
-                found_by="native" if all(line.text is not None for line in cells_of) else "leftover",
-                reason="short texts in rows and columns",
-            )
-        )
-    return tables
-
-
-def _fit(drafts: Sequence[Draft], drawn: Drawn) -> None:
-    """Give tables of the page's own text that have no grid the box around what is seen of them."""
-    for draft in drafts:
-        if (
-            draft.label == "table"
-            and draft.grid is None
-            and draft.lines
-            and all(x.text is not None for x in draft.lines)
-        ):
-            draft.bbox = extent.extent(draft.bbox, draft.lines, drawn.rules, drawn.filled)
-
-
-def _is_part(table: Draft, seen: FoundBox, lines: Sequence[TextLine]) -> bool:
-    """Whether a table by its rows is most of one that the network saw, and what else is in that is short as cells are."""
-    if share_inside(table.bbox, seen.bbox) < INSIDE or area(table.bbox) < MOST_OF * area(seen.bbox):
-        return False
-    rest = [x for x in lines if share_inside(x.bbox, seen.bbox) > OWN and share_inside(x.bbox, table.bbox) <= OWN]
-    return bool(rest) and all(x.bbox[2] - x.bbox[0] < 0.5 * (seen.bbox[2] - seen.bbox[0]) for x in rest)
-
-
-def _around(box: Box) -> Box:
-    return [box[0] - ruled.SNAP, box[1] - ruled.SNAP, box[2] + ruled.SNAP, box[3] + ruled.SNAP]
-
-
-def _draft_of_table(drawing: ruled.Ruled) -> Draft:
-    return Draft(
-        label="table",
-        raw_label="ruled",
-        bbox=list(drawing.bbox),
-        confidence=1.0,
-        found_by="native",
-        grid=drawing.grid,
-        reason="its ruling lines",
-    )
 
 
 def _draft_of_figure(bbox: Box) -> Draft:
@@ -213,6 +140,8 @@ def _home(piece: Piece, drafts: Sequence[Draft]) -> Draft | None:
         share = share_inside(piece.line.bbox, draft.bbox)
         if share < OWN:
             continue
+        if draft.label == "table" and draft.found_by != "model":
+            return draft  # its lines are why it is a table
         if (
             best is None
             or share > best_share + 0.1
@@ -243,28 +172,29 @@ def _without_continued(left: Sequence[TextLine], drafts: Sequence[Draft]) -> lis
 
 
 def _without_numbers(left: Sequence[TextLine], drafts: Sequence[Draft]) -> list[TextLine]:
-    """Lines outside all boxes, without the numbers of headings that the network boxed without them."""
+    """Lines outside all boxes, without the numbers of headings and the markers of list items that the network boxed without them."""
     rest = []
     for line in left:
-        height = line.bbox[3] - line.bbox[1]
-        home = next(
-            (
-                d
-                for d in drafts
-                if d.label == "section_header"
-                and d.lines
-                and structure.is_number(line.text or "")
-                and 0 <= d.bbox[0] - line.bbox[2] <= NUMBER_GAP * height
-                and overlap(line.bbox[1], line.bbox[3], d.lines[0].bbox[1], d.lines[0].bbox[3]) > 0.5 * height
-            ),
-            None,
-        )
+        text = line.text or ""
+        wanted: frozenset[Label] = frozenset({"section_header"}) if structure.is_number(text) else frozenset()
+        if structure.is_marker(text):
+            wanted |= _GROWS
+        home = next((d for d in drafts if d.label in wanted and any(_precedes(line, x) for x in d.lines)), None)
         if home is None:
             rest.append(line)
         else:
             home.lines.append(line)
             home.bbox = hull([home.bbox, line.bbox])
     return rest
+
+
+def _precedes(number: TextLine, line: TextLine) -> bool:
+    """Whether a number or a marker stands right before a line, in its row."""
+    height = number.bbox[3] - number.bbox[1]
+    return (
+        0 <= line.bbox[0] - number.bbox[2] <= NUMBER_GAP * height
+        and overlap(number.bbox[1], number.bbox[3], line.bbox[1], line.bbox[3]) > 0.5 * height
+    )
 
 
 def _is_beside(line: TextLine, draft: Draft) -> bool:

@@ -23,6 +23,8 @@ LARGER = 1.15
 """Times the usual size from which a line of the page's own text is a heading: 10 on 11.5 pt; footnotes and body differ less upward."""
 MUCH_LARGER = 1.3
 """The same for a text that ends in a colon: names of fields are larger than a page's small print, and no headings."""
+SMALL = 0.92
+"""Size of small print by the usual one, at most; as of a footnote."""
 HEADING_CHARACTERS = 120
 """A longer line is no heading, however bold."""
 DETECTED_LARGER = 1.5
@@ -67,6 +69,8 @@ def parted(label: Label, lines: Sequence[TextLine], style: Style) -> list[tuple[
     runs: list[tuple[Kind, list[TextLine]]] = []
     for line in sorted(lines, key=columns.reading_place if all(line.vertical for line in lines) else columns.place):
         kind = _kind(line, style)
+        if line.monospace and runs and runs[-1][0] == "code":
+            kind = "code"  # a dot or a bracket alone
         if runs and runs[-1][0] == kind and (kind != "heading" or not _differ(runs[-1][1][-1], line)):
             runs[-1][1].append(line)
         elif runs and _same_row(runs[-1][1][-1], line):
@@ -74,7 +78,8 @@ def parted(label: Label, lines: Sequence[TextLine], style: Style) -> list[tuple[
         else:
             runs.append((kind, [line]))
     out: list[tuple[Label, list[TextLine]]] = []
-    for kind, part in _with_whole_headings(runs, style):
+    for kind, whole in _with_whole_headings(runs, style):
+        part, notes = _with_small_end(whole, style) if kind == "text" else (whole, [])
         if kind == "text":
             listed: list[tuple[Label, list[TextLine]]] = [("text", part)]
             if not any(is_source(text) for text in rows(part)):
@@ -82,7 +87,19 @@ def parted(label: Label, lines: Sequence[TextLine], style: Style) -> list[tuple[
             out += [(label if found == "text" else found, held) for found, held in listed]
         else:
             out.append(("section_header" if kind == "heading" else "code", part))
+        if notes:
+            out.append(("text", notes))
     return out
+
+
+def _with_small_end(lines: list[TextLine], style: Style) -> tuple[list[TextLine], list[TextLine]]:
+    """A text, and the small print that it ends with: notes that the network boxed with the text above them."""
+    begin = len(lines)
+    while begin and (style.ratio(lines[begin - 1]) or 1.0) <= SMALL:
+        begin -= 1
+    if not 0 < begin < len(lines) or columns.place(lines[begin])[0] < max(line.bbox[3] for line in lines[:begin]) - 1.0:
+        return lines, []
+    return lines[:begin], lines[begin:]
 
 
 def _with_whole_headings(
@@ -134,6 +151,13 @@ def is_number(text: str) -> bool:
 def is_item(text: str) -> bool:
     """Whether a line begins like a list item."""
     return _MARKER.match(text) is not None
+
+
+def is_marker(text: str) -> bool:
+    """Whether a text is the marker of a list item and nothing else."""
+    text = text.strip()
+    found = _MARKER.match(f"{text} ")
+    return found is not None and found.end() >= len(text)
 
 
 def is_numbered(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from services.layout_worker.boxes import overlap
 from shared.contracts.layout import TextLine
 
 
@@ -24,6 +25,20 @@ def rows_of(lines: Sequence[TextLine]) -> list[list[TextLine]]:
         else:
             found.append([line])
     return found
+
+
+def without_spanning(rows: Sequence[Sequence[TextLine]]) -> list[Sequence[TextLine]]:
+    """The rows but those of one line that stands beside a neighbouring row: a cell that spans rows is a row of its own in `rows_of`."""
+    return [
+        row
+        for index, row in enumerate(rows)
+        if len(row) > 1
+        or not any(
+            overlap(row[0].bbox[1], row[0].bbox[3], line.bbox[1], line.bbox[3]) > 0
+            for near in (*rows[max(0, index - 1) : index], *rows[index + 1 : index + 2])
+            for line in near
+        )
+    ]
 
 
 def pieces(row: Sequence[TextLine]) -> int:

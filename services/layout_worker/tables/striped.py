@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from services.layout_worker.boxes import Box, area, overlap, share_inside
-from services.layout_worker.tables.rows import is_wide, pieces, rows_of
+from services.layout_worker.boxes import Box, area, hull, overlap, share_inside
+from services.layout_worker.tables.rows import is_wide, pieces, rows_of, without_spanning
 from shared.contracts.layout import TextLine
 from shared.documents.page import FilledBox, Rule
 
@@ -26,8 +26,8 @@ TABULAR = 0.6
 """Share of rows with two pieces and more between two rules of a table."""
 HEAD, FAR = 3.5, 1.5
 """Line heights of a coloured head (two rows of names), and between two rows under it, at most."""
-SPANNED = 8
-"""Rows between two rules where their number is that of a cell which spans rows, at most."""
+OPEN = 1.0
+"""Line heights between a table's outermost rule and a row beyond it, at most."""
 SHORT = 12.0
 """Width of most of its pieces, in line heights, at most: columns of prose are wider."""
 
@@ -95,19 +95,36 @@ def _tables(stack: Sequence[_Band], lines: Sequence[TextLine]) -> list[Box]:
             title = [(top, bottom)]
             continue
         if run and _is_table(within, run):
-            tables.append([x0, run[0][0], x1, run[-1][1]])
+            tables.append(_with_open_rows([x0, run[0][0], x1, run[-1][1]], within))
         run, title, begun = [], [], False
     return tables
 
 
+def _with_open_rows(table: Box, lines: Sequence[TextLine]) -> Box:
+    """The table with its first and last row, where rules stand only between rows: pieces in its columns right above and below it."""
+    x0, top, x1, bottom = table
+    held = [line for line in lines if top <= (line.bbox[1] + line.bbox[3]) / 2 < bottom]
+    starts = [line.bbox[0] for line in held]
+    for row in rows_of([line for line in lines if line not in held]):
+        around = hull(line.bbox for line in row)
+        near = OPEN * (around[3] - around[1])
+        if pieces(row) < 2 or not all(
+            _is_short(line) and any(abs(line.bbox[0] - start) <= ENDS for start in starts) for line in row
+        ):
+            continue
+        if 0 <= table[1] - around[3] + ENDS <= near + ENDS:
+            top = min(top, around[1])
+        elif 0 <= around[1] - table[3] + ENDS <= near + ENDS:
+            bottom = max(bottom, around[3])
+    return [x0, top, x1, bottom]
+
+
 def _is_tabular(lines: Sequence[TextLine]) -> bool:
-    rows = rows_of(lines)
+    rows: Sequence[Sequence[TextLine]] = rows_of(lines)
     if not rows or is_wide(lines, SHORT) or 2 * sum(line.vertical for line in lines) > len(lines):
         return False
-    if sum(pieces(row) >= 2 for row in rows) >= TABULAR * len(rows):
-        return True
-    # Cells that span rows stand between the rows of their neighbours: then all that is between two rules has columns.
-    return len(rows) <= SPANNED and pieces(lines) >= 2 and all(_is_short(line) for line in lines)
+    rows = without_spanning(rows)
+    return bool(rows) and sum(pieces(row) >= 2 for row in rows) >= TABULAR * len(rows)
 
 
 def _is_short(line: TextLine) -> bool:

@@ -1,0 +1,88 @@
+"""Tables of a page that are sure: by their ruling lines, by rules across and coloured rows, by alignment; and how far they reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from services.layout_worker.boxes import Box, area, common, hull, share_inside
+from services.layout_worker.found import FoundBox
+from services.layout_worker.regions import captions
+from services.layout_worker.regions.drafts import Draft, Drawn
+from services.layout_worker.tables import aligned, extent, ruled, striped
+from shared.contracts.layout import TextLine
+
+OWN = 0.5
+"""Share of a line's, or a rule's, area in a box from which it belongs to it."""
+INSIDE, MOST_OF = 0.8, 0.6
+"""Shares of a table by its rows in the network's, and of that one, from which it may be a part of it."""
+ON_OTHERS = 0.3
+"""Share of a table by its rows that another table may cover."""
+
+
+def without_grid(drawn: Drawn, lines: Sequence[TextLine], grids: Sequence[Box], fields: Sequence[Draft]) -> list[Draft]:
+    """Tables without a drawn grid: with rules across or coloured rows, or by alignment."""
+    rules = [rule for rule in drawn.rules if not any(share_inside(rule.bbox, _around(f.bbox)) > OWN for f in fields)]
+    tables: list[Draft] = []
+    for box in striped.by_stacks(rules, drawn.filled, lines):
+        if all(common(box, grid) < ON_OTHERS * area(box) for grid in grids):
+            tables.append(
+                Draft(
+                    label="table",
+                    raw_label="striped",
+                    bbox=box,
+                    confidence=1.0,
+                    found_by="native",
+                    reason="rules or colours of its rows",
+                )
+            )
+    taken = [*grids, *(table.bbox for table in tables), *drawn.figures, *drawn.seals]
+    free = [line for line in lines if all(common(line.bbox, box) <= 0 for box in taken)]
+    for cells_of in aligned.by_alignment([line for line in free if not captions.begins_caption(line.text or "")]):
+        box = hull(line.bbox for line in cells_of)
+        tables.append(
+            Draft(
+                label="table",
+                raw_label="aligned",
+                bbox=box,
+                confidence=0.9,
+                found_by="native" if all(line.text is not None for line in cells_of) else "leftover",
+                reason="short texts in rows and columns",
+            )
+        )
+    return tables
+
+
+def fit(drafts: Sequence[Draft], drawn: Drawn) -> None:
+    """Give tables of the page's own text that have no grid the box around what is seen of them."""
+    for draft in drafts:
+        if (
+            draft.label == "table"
+            and draft.grid is None
+            and draft.lines
+            and all(x.text is not None for x in draft.lines)
+        ):
+            draft.bbox = extent.extent(draft.bbox, draft.lines, drawn.rules, drawn.filled)
+
+
+def is_part(table: Draft, seen: FoundBox, lines: Sequence[TextLine]) -> bool:
+    """Whether a table by its rows is most of one that the network saw, and what else is in that is short as cells are."""
+    if share_inside(table.bbox, seen.bbox) < INSIDE or area(table.bbox) < MOST_OF * area(seen.bbox):
+        return False
+    rest = [x for x in lines if share_inside(x.bbox, seen.bbox) > OWN and share_inside(x.bbox, table.bbox) <= OWN]
+    return bool(rest) and all(x.bbox[2] - x.bbox[0] < 0.5 * (seen.bbox[2] - seen.bbox[0]) for x in rest)
+
+
+def _around(box: Box) -> Box:
+    return [box[0] - ruled.SNAP, box[1] - ruled.SNAP, box[2] + ruled.SNAP, box[3] + ruled.SNAP]
+
+
+def of_drawing(drawing: ruled.Ruled) -> Draft:
+    return Draft(
+        label="table",
+        raw_label="ruled",
+        bbox=list(drawing.bbox),
+        confidence=1.0,
+        found_by="native",
+        grid=drawing.grid,
+        reason="its ruling lines",
+    )
