@@ -187,7 +187,9 @@ def _grid(
         table = None
     if reading is None or reading.method != "vl":
         own = tables.from_pieces(pieces, layout.page_no)
-        if table is None or (own is not None and tables.complete(own)):
+        # Lines of the page's own text stand exactly where they stand: a network's idea of the grid is worth less.
+        exact = bool(region.lines) and all(line.text is not None for line in region.lines)
+        if table is None or (own is not None and (exact or tables.complete(own))):
             table = own
         elif own is None and _is_prose(pieces, box):
             table = None

@@ -14,12 +14,15 @@ from statistics import median
 from msgspec.structs import replace
 
 from services.assembler.document.boxes import clipped, merged, overlap, union
+from services.assembler.document.spanning import spanned
 from services.assembler.document.text import Piece, in_one, joined, rows
 from shared.contracts.document import Cell, Table
 from shared.contracts.tables import html_of, table_of
 
 TOUCHING = 0.6
 """White between two pieces of a row, in line heights, below which they are one: a blank, or a change of font."""
+FULL = 0.75
+"""Share of the most pieces in a row from which on a row has (nearly) all columns."""
 CLOSE = 0.45
 """White above a row, in line heights, below which it may continue the row above."""
 
@@ -27,15 +30,15 @@ CLOSE = 0.45
 def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
     """The grid of a table region from its lines; none without text or without two columns."""
     pieces = [piece for row in rows([p for p in pieces if p.text.strip()]) for piece in in_one(row, TOUCHING)]
-    columns = _closed_up(_columns(pieces), pieces)
+    columns = _columns(pieces)
     if len(columns) < 2:
         return None
     placed: list[dict[tuple[int, int], list[Piece]]] = []
     bottom = 0.0
     for row in rows(pieces):
         cells: dict[tuple[int, int], list[Piece]] = {}
-        for piece in row:
-            cells.setdefault(_span(piece, columns), []).append(piece)
+        for piece, place in zip(row, _spans(row, columns), strict=True):
+            cells.setdefault(place, []).append(piece)
         top = min(piece.box[1] for piece in row)
         height = median(piece.height for piece in row)
         continues = placed and top - bottom < CLOSE * height and all(span[0] > 0 for span in cells)
@@ -45,20 +48,22 @@ def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
         else:
             placed.append(cells)
         bottom = max(piece.box[3] for piece in row)
-    grid = [sorted(_without_clashes(cells).items()) for cells in placed]
-    header = header_rows([(1, last - first + 1) for (first, last), _ in grid[0]], len(grid))
+    whole = [_without_clashes(cells) for cells in placed]
+    grid = spanned(whole, _extents(whole, columns))
+    first = [(cell.row_span, cell.columns[1] - cell.columns[0] + 1) for cell in grid if cell.row == 0]
+    header = header_rows(first, max(cell.row + cell.row_span for cell in grid))
     cells_out = [
         Cell(
-            row=r,
-            col=first,
-            col_span=last - first + 1,
-            text=joined([piece.text for piece in found]),
-            column_header=r < header,
-            bbox=union([piece.box for piece in found]),
+            row=cell.row,
+            col=cell.columns[0],
+            row_span=cell.row_span,
+            col_span=cell.columns[1] - cell.columns[0] + 1,
+            text=joined([piece.text for piece in cell.pieces]),
+            column_header=cell.row < header,
+            bbox=union([piece.box for piece in cell.pieces]),
             page_no=page_no,
         )
-        for r, row_cells in enumerate(grid)
-        for (first, last), found in row_cells
+        for cell in grid
     ]
     return table_of(cells_out, page_no=page_no)
 
@@ -74,7 +79,21 @@ def header_rows(first: Sequence[tuple[int, int]], rows: int) -> int:
 
 
 def _columns(pieces: Sequence[Piece]) -> list[tuple[float, float]]:
-    """Column strips `(x0, x1)`: what the lines cover, wide lines left out as long as that makes more columns."""
+    """Column strips `(x0, x1)`: what lines cover, wide ones left out as long as that makes more columns.
+
+    Of the rows that have most columns where there are enough of them: names over several columns stand where the white between those is.
+    """
+    found = rows(pieces)
+    most = max((len(row) for row in found), default=0)
+    full = [row for row in found if len(row) >= FULL * most]
+    if len(full) >= 3:
+        strips = _strips([piece for row in full for piece in row])
+        if len(strips) >= most:
+            return _closed_up(strips, [piece for row in full for piece in row])
+    return _closed_up(_strips(pieces), pieces)
+
+
+def _strips(pieces: Sequence[Piece]) -> list[tuple[float, float]]:
     best: list[tuple[float, float]] = []
     by_width = sorted(pieces, key=lambda p: (p.box[2] - p.box[0], p.box))
     for share in (1.0, 0.95, 0.85, 0.7):
@@ -108,10 +127,61 @@ def _closed_up(columns: Sequence[tuple[float, float]], pieces: Sequence[Piece]) 
     return out
 
 
+def _extents(
+    placed: Sequence[dict[tuple[int, int], list[Piece]]], columns: Sequence[tuple[float, float]]
+) -> list[tuple[float, float]]:
+    """How far the columns reach with all that stands in them below the first row."""
+    out = list(columns)
+    for cells in placed[1:]:
+        for (first, last), found in cells.items():
+            if first == last:
+                x0, x1 = out[first]
+                out[first] = min(x0, *(p.box[0] for p in found)), max(x1, *(p.box[2] for p in found))
+    return out
+
+
+def _spans(row: Sequence[Piece], columns: Sequence[tuple[float, float]]) -> list[tuple[int, int]]:
+    """Columns of each piece of a row. Names that stand beside their columns, not over them, go each to one of its own, in order."""
+    spans = [_span(piece, columns) for piece in row]
+    beside = {i for i, piece in enumerate(row) if not _touched(piece, columns)}
+    clash = any(
+        spans[i][0] <= spans[j][1]
+        and spans[j][0] <= spans[i][1]
+        and (j in beside or _gap(row[i], columns[spans[i][0]]) >= row[i].height)
+        for i in beside
+        for j in range(len(row))
+        if i != j
+    )
+    if not clash or len(row) > len(columns) or any(a != b for a, b in spans):
+        return spans
+    far = float("inf")
+    # costs[i][c]: of the first i pieces in the first c columns, each in one of its own.
+    costs = [[0.0] * (len(columns) + 1)] + [[far] * (len(columns) + 1) for _ in row]
+    for i, piece in enumerate(row, 1):
+        for c, strip in enumerate(columns, 1):
+            costs[i][c] = min(costs[i][c - 1], costs[i - 1][c - 1] + _gap(piece, strip))
+    out: list[tuple[int, int]] = []
+    c = len(columns)
+    for i in range(len(row), 0, -1):
+        while c > 1 and costs[i][c - 1] == costs[i][c]:
+            c -= 1
+        out.append((c - 1, c - 1))
+        c -= 1
+    return out[::-1]
+
+
+def _gap(piece: Piece, strip: tuple[float, float]) -> float:
+    """White between a piece and a column, 0 where they meet."""
+    return max(0.0, strip[0] - piece.box[2], piece.box[0] - strip[1])
+
+
+def _touched(piece: Piece, columns: Sequence[tuple[float, float]]) -> list[int]:
+    """Columns that a piece stands over."""
+    return [i for i, (x0, x1) in enumerate(columns) if overlap(piece.box[0], piece.box[2], x0, x1) > 0.15 * (x1 - x0)]
+
+
 def _span(piece: Piece, columns: Sequence[tuple[float, float]]) -> tuple[int, int]:
-    touched = [
-        i for i, (x0, x1) in enumerate(columns) if overlap(piece.box[0], piece.box[2], x0, x1) > 0.15 * (x1 - x0)
-    ]
+    touched = _touched(piece, columns)
     if touched:
         return touched[0], touched[-1]
     middle = (piece.box[0] + piece.box[2]) / 2

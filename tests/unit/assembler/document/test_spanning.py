@@ -1,0 +1,86 @@
+"""Spans of tables that nobody drew, from where their names hang."""
+
+from __future__ import annotations
+
+import pytest
+
+from services.assembler.document.tables import from_pieces
+from services.assembler.document.text import Piece
+
+pytestmark = pytest.mark.unit
+
+
+def piece(x0: float, x1: float, middle: float, text: str) -> Piece:
+    return Piece(box=[x0, middle - 5.5, x1, middle + 5.5], text=text)
+
+
+def cells(pieces: list[Piece]) -> dict[str, tuple[int, int, int, int, bool]]:
+    table = from_pieces(pieces, 1)
+    assert table is not None
+    return {cell.text: (cell.row, cell.col, cell.row_span, cell.col_span, cell.column_header) for cell in table.cells}
+
+
+def body(first: float, rows: int, *, lacking: tuple[int, ...] = ()) -> list[Piece]:
+    """Rows with a name at the left and numbers set flush right, 18 units apart; some without their name."""
+    out = []
+    for row in range(rows):
+        middle = first + 18 * row
+        out += [] if row in lacking else [piece(52, 80, middle, f"n{row}")]
+        out += [
+            piece(255, 269, middle, f"{row}1"),
+            piece(328, 338, middle, f"{row}2"),
+            piece(465, 486, middle, f"{row}3"),
+        ]
+    return out
+
+
+HEADER = [
+    piece(262, 279, 10, "Both"),
+    piece(52, 80, 19, "Name"),
+    piece(203, 220, 28, "Left"),
+    piece(279, 295, 28, "Right"),
+    piece(424, 445, 19, "Last"),
+]
+
+
+def test_names_over_two_columns_and_beside_two_rows() -> None:
+    found = cells([*HEADER, *body(46, 4)])
+    assert found["Both"] == (0, 1, 1, 2, True)
+    assert found["Name"] == (0, 0, 2, 1, True)
+    assert found["Last"] == (0, 3, 2, 1, True)
+    assert (found["Left"], found["Right"]) == ((1, 1, 1, 1, True), (1, 2, 1, 1, True))
+    assert (found["n0"], found["02"], found["33"]) == ((2, 0, 1, 1, False), (2, 2, 1, 1, False), (5, 3, 1, 1, False))
+
+
+def test_a_name_between_two_rows_of_the_body_is_of_both() -> None:
+    found = cells([*body(10, 6, lacking=(2, 3)), piece(52, 90, 10 + 18 * 2.5, "both")])
+    assert found["both"] == (2, 0, 2, 1, False)
+    assert (found["21"], found["31"], found["n4"]) == ((2, 1, 1, 1, False), (3, 1, 1, 1, False), (4, 0, 1, 1, False))
+
+
+def test_a_row_with_little_in_it_is_a_row() -> None:
+    found = cells([*body(10, 3), piece(52, 90, 64, "alone"), *[p for p in body(82, 3) if p.text != "n0"]])
+    assert found["alone"][:3] == (3, 0, 1)
+
+
+def test_names_set_to_the_other_side_than_the_numbers_below_are_their_columns() -> None:
+    names = [
+        piece(52, 80, 10, "Name"),
+        piece(203, 220, 10, "One"),
+        piece(279, 295, 10, "Two"),
+        piece(424, 445, 10, "Three"),
+    ]
+    found = cells([*names, *body(28, 4)])
+    assert [found[name][:2] for name in ("Name", "One", "Two", "Three")] == [(0, 0), (0, 1), (0, 2), (0, 3)]
+    assert all(found[name][3] == 1 for name in ("One", "Two"))
+
+
+def test_two_pieces_over_one_column_are_one_cell() -> None:
+    doubled = [
+        piece(255, 262, 100, "a"),
+        piece(271, 276, 100, "b"),
+        piece(52, 80, 100, "name"),
+        piece(465, 486, 100, "9"),
+    ]
+    found = cells([*body(10, 5), *doubled])
+    assert found["a b"][:2] == (5, 1)
