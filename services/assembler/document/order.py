@@ -96,10 +96,10 @@ def _ordered(indices: list[int], items: Sequence[Item], line: float) -> list[int
     if len(indices) < 2:
         return indices
     gutter = _gutter(indices, items, line)
+    if (gutter is None or gutter.astride > 0) and len(parts := _parts(indices, items, line)) > 1:
+        return [i for part in parts for i in _ordered(part, items, line)]
     if gutter is None:
         return _rows(indices, items)
-    if gutter.astride > 0 and len(parts := _parts(indices, items, line)) > 1:
-        return [i for part in parts for i in _ordered(part, items, line)]
     out: list[int] = []
     alone = _alone(gutter, indices, items, line)
     gutter = _Gutter(
@@ -183,6 +183,8 @@ def _bands(indices: Sequence[int], items: Sequence[Item]) -> list[list[int]]:
 def _parts(indices: list[int], items: Sequence[Item], line: float) -> list[list[int]]:
     """Runs of bands of which each has the best gutter of its own, from the top; one part where no cut is worth it."""
     bands = _bands(indices, items)
+    if all(len(band) == 1 for band in bands):
+        return [indices]
     edges = sorted({round(items[i].box[2], 1) for i in indices})
     sums = [[(0.0, 0.0)] * len(edges)]
     for band in bands:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from shared.contracts.document import Block
 
 _MARK = re.compile(r"\s*(?:(\d{1,3})(?=[\s\u2e80-\uffef])|([*†‡§]{1,3})|([\u2460-\u2473])|[\[(（](\d{1,3})[\])）])")
-_BEFORE = r"(?<=[^\W\d_]|[.,;:!?)\]”’\"'。，；：！？）】」』%])"
+_BEFORE = r"(?<!\d[.,:])(?<=[^\W\d_]|[.,;:!?)\]”’\"'。，；：！？）】」』%])"
 """A raised number follows a word or a mark; one that follows a digit or a blank is a number of the text."""
 _AFTER = r"(?=$|\s|[.,;:!?)\]”’\"'。，；：！？）】」』—–-])"
 

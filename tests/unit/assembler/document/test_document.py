@@ -263,3 +263,34 @@ def test_a_document_without_pages_is_a_success() -> None:
 def test_times_are_those_of_the_inspection_and_the_given_clock() -> None:
     document, _ = make.document([page(1, ("text", 60, ["x"]))])
     assert (document.timings.queue_s, document.timings.ingest_s, document.timings.total_s) == (1.0, 1.0, 102.0)
+
+
+def test_on_an_only_page_the_place_alone_makes_no_header() -> None:
+    sender = make.region(0, "page_header", make.lines(400, 70, ["E. Marlowe, Eastbury"]))
+    words = make.region(1, "text", make.lines(60, 200, FULL))
+    document, markdown = make.document([make.page(make.layout([sender, words]))])
+    assert layers(document, "furniture") == []
+    assert "E. Marlowe" in markdown
+
+
+@pytest.mark.parametrize(("y", "size"), [(70.0, 8.0), (36.0, 10.0)], ids=["smaller type", "in the margin"])
+def test_on_an_only_page_smaller_type_or_the_margin_does(y: float, size: float) -> None:
+    head = make.region(0, "page_header", make.lines(60, y, ["Annual report"], size=size))
+    words = make.region(1, "text", make.lines(60, 200, FULL))
+    document, _ = make.document([make.page(make.layout([head, words]))])
+    assert layers(document, "furniture") == ["Annual report"]
+
+
+def test_a_header_in_larger_type_is_a_heading_on_an_only_page_too() -> None:
+    head = make.region(0, "page_header", make.lines(60, 40, ["Results"], size=16))
+    words = make.region(1, "text", make.lines(60, 200, FULL))
+    document, _ = make.document([make.page(make.layout([head, words]))])
+    assert [(b.label, b.content_layer) for b in document.blocks if b.text == "Results"] == [("title", "body")]
+
+
+@pytest.mark.parametrize(("y", "layer"), [(775, "furniture"), (640, "body")])
+def test_a_number_at_the_very_edge_is_the_pages_whatever_it_counts_from(y: float, layer: str) -> None:
+    words = make.region(0, "text", make.lines(60, 200, FULL))
+    number = make.region(1, "text", make.lines(300, y, ["- 98 -"]))
+    document, _ = make.document([make.page(make.layout([words, number]))])
+    assert [b.content_layer for b in document.blocks if b.text == "- 98 -"] == [layer]

@@ -155,3 +155,50 @@ def test_any_layout_is_ordered_whole_and_alike_from_any_input_order(items: list[
     shuffle.shuffle(permuted)
     again = reading_order([items[i] for i in permuted])
     assert [items[permuted[i]] for i in again] == [items[i] for i in order]
+
+
+def head(name: str, x0: float, y0: float, x1: float) -> tuple[str, Item]:
+    return name, Item(box=(x0, y0, x1, y0 + 14), lines=1, head=True)
+
+
+def test_two_columns_above_three_are_read_one_after_the_other() -> None:
+    above = [*column("a", 50, 330, 60, [6, 5, 6]), *column("b", 350, 630, 60, [4, 7, 6])]
+    below = [
+        *column("c", 50, 230, 400, [5, 6, 4]),
+        *column("d", 250, 430, 400, [6, 4, 5]),
+        *column("e", 450, 630, 400, [4, 6, 5]),
+    ]
+    assert ordered([*above, *below]) == names([*above, *below])
+
+
+def test_three_bands_with_columns_of_their_own_and_headlines_between() -> None:
+    first = [*column("a", 50, 230, 90, [6, 5]), *column("b", 250, 430, 90, [5, 6]), *column("c", 450, 630, 90, [6, 5])]
+    second = [*column("d", 50, 330, 310, [6, 5]), *column("e", 350, 630, 310, [5, 6])]
+    third = [*column("f", 50, 230, 530, [6, 5]), *column("g", 250, 430, 530, [6, 5]), *column("h", 450, 630, 530, [6])]
+    things = [
+        head("1", 280, 60, 400), *first, head("2", 50, 270, 160), *second, head("3", 50, 500, 120), *third,
+    ]  # fmt: skip
+    assert ordered(things) == names(things)
+
+
+def test_a_headline_in_the_middle_column_alone_comes_first() -> None:
+    columns = [
+        *column("a", 50, 230, 100, [6, 5]),
+        *column("b", 250, 430, 100, [5, 6]),
+        *column("c", 450, 630, 100, [6]),
+    ]
+    assert ordered([head("title", 300, 60, 380), *columns]) == ["title", *names(columns)]
+
+
+def test_a_picture_over_two_of_three_columns_parts_the_page_with_its_caption() -> None:
+    above = [*column("a", 50, 230, 60, [6, 5]), *column("b", 250, 430, 60, [6, 5]), *column("c", 450, 630, 60, [6, 5])]
+    picture = ("picture", Item(box=(50, 220, 430, 400), head=True))
+    caption = paragraph("caption", 50, 404, 300, 1)
+    below = [*column("d", 50, 230, 460, [6, 5]), *column("e", 250, 430, 460, [6, 5]), *column("f", 450, 630, 460, [6])]
+    assert ordered([*above, picture, caption, *below]) == names([*above, picture, caption, *below])
+
+
+def test_a_heading_with_text_beside_it_stays_in_its_column() -> None:
+    left = [*column("a", 50, 330, 60, [8, 6]), head("h", 50, 250, 120), *column("b", 50, 330, 272, [8, 5])]
+    right = column("r", 350, 630, 60, [6, 8, 9, 7])
+    assert ordered([*left, *right]) == names([*left, *right])
