@@ -83,6 +83,9 @@ class Timers:
         for name, generation in _take(self._closable, now):
             event = DocumentClosed(document_id=name, generation=generation)
             emits.append(Emit("docs.results", name, event))
+            opened = self._states[name].opened
+            if opened is not None and opened.generation > generation:
+                del self._closable[name]  # what is open stays open: nothing will tell that the event had its effect
         for name, generation in _take(self._deadlines, now):
             emits.append(Emit("docs.results", name, DeadlinePassed(document_id=name, generation=generation)))
         for name, generation in _take(self._parked, now):

@@ -90,6 +90,15 @@ def test_closed_is_sent_after_the_acknowledgement_until_it_has_effect() -> None:
     assert sent(timers, 1_000.0, r.DocumentClosed) == []
 
 
+def test_the_end_of_a_lower_generation_is_closed_once() -> None:
+    """A higher one is open, so nothing goes away that would tell that the event had its effect."""
+    timers = Timers()
+    timers.note("d", document(generation=1), Mark(0, "cancelled"))
+    timers.acknowledged("d", 0)
+    assert len(sent(timers, 1.0, r.DocumentClosed)) == 1
+    assert sent(timers, 1.0 + AGAIN_S, r.DocumentClosed) == []
+
+
 def test_a_deadline_is_told_when_it_has_passed() -> None:
     timers = Timers()
     timers.note("d", document(deadline=50.0), None)
