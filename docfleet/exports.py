@@ -49,6 +49,11 @@ def read(path: Path) -> ParsedDocument:
     return decode(path.read_bytes(), ParsedDocument)
 
 
+def is_export(path: Path) -> bool:
+    """Whether a file is named as an export is."""
+    return any(path.name.endswith(form.suffix) for form in FORMATS.values())
+
+
 def existing(path: Path) -> Path | None:
     """The path if a file is there."""
     return path if path.is_file() else None

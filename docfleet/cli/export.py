@@ -78,6 +78,8 @@ def export(
         from shared.settings import Settings
 
         limits = Settings().limits
+        if len(files) > 1:  # `out/*.json` also means what an earlier call has written
+            files = [file for file in files if not exports.is_export(file)]
         password = password_file.read_text().rstrip("\r\n") if password_file else None
         for file in files:
             document = exports.read(file)

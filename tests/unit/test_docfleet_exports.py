@@ -53,6 +53,14 @@ def test_all_formats_at_once_beside_the_document(parsed: Path) -> None:
     assert [json.loads(piece)["index"] for piece in pieces] == list(range(len(pieces)))
 
 
+def test_exports_among_many_files_are_passed_over(parsed: Path) -> None:
+    other = parsed.with_name("other.json")
+    other.write_bytes(parsed.read_bytes())
+    for _ in range(2):
+        done = run(*sorted(parsed.parent.glob("*.json")), "--to", "docling", "--to", "elements")
+        assert (done.exit_code, len(done.stdout.splitlines())) == (0, 4), done.output
+
+
 def test_the_same_document_gives_the_same_bytes(parsed: Path) -> None:
     given = exports.Given(exports.read(parsed), markdown=parsed.with_suffix(".md"))
     for name in WITHOUT_SOURCE:
