@@ -62,6 +62,14 @@ def test_an_object_that_lands_is_parsed_and_its_twin_is_answered_from_the_cache(
         ]
         assert [(twin["cached"], twin["status"]) for twin in twins] == [(True, "success")]
         assert twins[0]["timings"]["total_s"] < 1.0 or time.time() - began < 1.0
+
+        other = contents(["Four at once"])
+        for number in range(4):
+            put(f"at-once/{number}.pdf", other)
+        records = [r for r in fleet.parsed(7, seconds=90, idle_s=3).values() if "at-once/" in r[0]["source"]["key"]]
+        assert sorted(record["source"]["key"] for record, *_ in records) == [f"at-once/{n}.pdf" for n in range(4)]
+        assert [len(r) for r in records] == [1, 1, 1, 1]
+        assert sorted(record["cached"] for record, *_ in records) == [False, True, True, True], "one is computed"
         letters = fleet.records("docs.dlq", 0, seconds=5, idle_s=1)
         codes = [dict(letter.headers())["dlt.error.code"] for letter in letters]
         assert codes == [b"corrupt"], "the fleet's own objects, told of by the server too, were no documents"
