@@ -13,6 +13,7 @@ from services.layout_worker.boxes import Box, area, common
 from services.layout_worker.found import FoundLine, Lines, LinesRequest
 from services.layout_worker.page import Plan
 from services.layout_worker.regions import leftover
+from services.layout_worker.upright import box_of
 from shared.children.child import Child
 from shared.documents.page import OpenedPage, Pictures
 
@@ -59,7 +60,7 @@ def again(
     if planned.ink is None:
         return []
     known = [
-        *(_unscaled(bbox_of(line), scale) for line in found),
+        *(_unscaled(box_of(line), scale) for line in found),
         *(line.bbox for line in planned.trust.trusted),
         *(box.bbox for box in planned.boxes if box.label == "picture"),
         *planned.drawn.seals,
@@ -69,19 +70,14 @@ def again(
 
 def unknown(more: Sequence[FoundLine], known: Sequence[FoundLine]) -> list[FoundLine]:
     """Lines of a second look that the first did not find."""
-    boxes = [bbox_of(line) for line in known]
+    boxes = [box_of(line) for line in known]
     out = []
     for line in more:
-        box = bbox_of(line)
+        box = box_of(line)
         if sum(common(box, other) for other in boxes) < SAME * area(box):
             out.append(line)
             boxes.append(box)
     return out
-
-
-def bbox_of(line: FoundLine) -> Box:
-    """The upright box around a line, in the picture's pixels."""
-    return [min(line.quad[0::2]), min(line.quad[1::2]), max(line.quad[0::2]), max(line.quad[1::2])]
 
 
 def _scaled(box: Sequence[float], scale: tuple[float, float]) -> Box:

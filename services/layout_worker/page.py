@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from services.layout_worker import route, upright
-from services.layout_worker.boxes import Box, area, clipped, common, grown, merged
+from services.layout_worker.boxes import Box, area, clipped, common, grown, iou, merged
 from services.layout_worker.found import FoundBox, FoundLine, Look, Strokes
 from services.layout_worker.regions import drawing, leftover, regions
 from services.layout_worker.regions.clean import clean
@@ -40,6 +40,8 @@ MOST_PLACES, MANY_PLACES = 0.3, 12
 """Share of the page, and number of places, from which the whole is looked at. Places are looked at 1.6 times as finely as a page, and what the
 network is given is filled up to fixed sizes, so that 0.3 of the page costs about as much as all of it."""
 
+WHOLE_PICTURE, PICTURE_HEIGHT = 0.5, 6.0
+"""Intersection over union with a picture, and height by the usual line's, from which a detected "line" is that picture."""
 SOME_OWN = 0.2
 """The page's own lines, by those detected, from which the page is not taken for a skewed scan: its own text is level."""
 
@@ -183,6 +185,8 @@ def assemble(
 ) -> PageLayout:
     """The layout. `found`, `strokes` and `picture` (width, height) are in pixels of the full picture; without one nothing can be read."""
     judged = planned.trust
+    if picture is not None:
+        found = _without_pictures(found, planned.boxes, (picture[0] / page.width, picture[1] / page.height))
     pieces = _own_pieces(judged)
     layer: list[TextLine] = []
     unseen = judged.layer
@@ -261,6 +265,21 @@ def assemble(
         warnings=[*page.warnings, *judged.warnings, *warnings],
     )
     return msgspec.structs.replace(layout, tasks=route.tasks_of(layout, inspection))
+
+
+def _without_pictures(
+    found: Sequence[FoundLine], boxes: Sequence[FoundBox], scale: tuple[float, float]
+) -> list[FoundLine]:
+    """Detected lines, without those that are a whole picture of the network (a chart, a photograph): as large, and much higher than a line."""
+    sizes = sorted(upright.height_of(line) for line in found)
+    usual = sizes[len(sizes) // 2] if sizes else 0.0
+    pictures = [[v * scale[i % 2] for i, v in enumerate(box.bbox)] for box in boxes if box.label == "picture"]
+    return [
+        line
+        for line in found
+        if upright.height_of(line) <= PICTURE_HEIGHT * usual
+        or not any(iou(upright.box_of(line), box) > WHOLE_PICTURE for box in pictures)
+    ]
 
 
 def _is_same(drawn: Drawn, before: Drawn) -> bool:

@@ -6,6 +6,7 @@ nothing can be said there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import median
 
@@ -36,6 +37,17 @@ def slope_of(found: Sequence[FoundLine], by_ink: float) -> float:
         if sum(abs(one - slope) <= NEAR for one in slopes) < AGREED * len(slopes):
             return 0.0
     return round(slope, 5) if LEVEL < abs(slope) <= STEEPEST else 0.0
+
+
+def height_of(line: FoundLine) -> float:
+    """Height of a detected line across its reading direction, in pixels: the shorter side of its quad."""
+    x0, y0, x1, y1, *_ = line.quad
+    return min(math.hypot(x1 - x0, y1 - y0), math.hypot(line.quad[6] - x0, line.quad[7] - y0))
+
+
+def box_of(line: FoundLine) -> Box:
+    """The upright box around a detected line, in pixels."""
+    return [min(line.quad[0::2]), min(line.quad[1::2]), max(line.quad[0::2]), max(line.quad[1::2])]
 
 
 def _slope(quad: Sequence[float]) -> float | None:

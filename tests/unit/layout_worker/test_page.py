@@ -3,7 +3,7 @@
 import pytest
 
 from services.layout_worker.found import FoundBox, FoundLine, Look
-from services.layout_worker.page import assemble, plan
+from services.layout_worker.page import _without_pictures, assemble, plan
 from shared.documents.page import NativeLine, OpenedPage
 from shared.settings import Settings
 from tests.unit.layout_worker.inspections import inspection
@@ -128,3 +128,13 @@ def test_the_vl_model_gets_a_picture_of_a_native_table():
     assert [task.stage for task in layout.tasks] == ["vl"]
     assert layout.picture_key is not None
     assert layout.warnings == []
+
+
+def test_a_line_as_large_as_a_picture_is_that_picture():
+    lines = [FoundLine(quad=[50, y, 450, y, 450, y + 20, 50, y + 20], score=0.9) for y in (40, 70, 100)]
+    chart = FoundLine(quad=[102, 204, 398, 202, 399, 398, 101, 399], score=0.5)
+    picture = FoundBox(label="picture", raw_label="figure", bbox=[50, 100, 200, 200], score=0.9)
+    assert _without_pictures([*lines, chart], [picture], (2.0, 2.0)) == lines
+    banner = FoundLine(quad=[102, 204, 398, 204, 398, 244, 102, 244], score=0.9)
+    sign = FoundBox(label="picture", raw_label="figure", bbox=[50, 101, 200, 123], score=0.9)
+    assert _without_pictures([*lines, banner], [sign], (2.0, 2.0)) == [*lines, banner], "a word in large type is text"

@@ -168,6 +168,14 @@ def test_every_line_that_begins_with_a_box_is_a_checkbox() -> None:
     assert len({block.id for block in blocks}) == 4
 
 
+def test_a_choice_whose_box_was_not_read_goes_with_its_neighbours() -> None:
+    texts = ["☐ timber", "☑ wool", "glass", "paper"]
+    choices = [make.region(n, "text", make.lines(60, 200 + 20 * n, [text])) for n, text in enumerate(texts)]
+    assert [block.label for block in scan(*choices, body(5, 300))] == ["checkbox"] * 4 + ["text"]
+    other = scan(make.region(0, "text", make.lines(60, 200, ["☐ timber", "☑ wool", "Fill in by hand:"])))
+    assert [block.label for block in other] == ["checkbox", "checkbox", "text"]
+
+
 def test_a_character_like_a_box_is_none_by_itself() -> None:
     blocks = scan(make.region(0, "text", make.lines(60, 200, ["口岸的开放时间", "口头协议同样有效"], pitch=20)))
     assert "checkbox" not in [block.label for block in blocks]
