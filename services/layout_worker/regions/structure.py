@@ -75,6 +75,11 @@ def parted(label: Label, lines: Sequence[TextLine], style: Style) -> list[tuple[
             runs[-1][1].append(line)
         elif runs and _same_row(runs[-1][1][-1], line):
             runs[-1][1].append(line)  # a word set apart within its line
+            row = runs[-1][1]
+            if all(
+                _same_row(row[0], other) for other in row
+            ):  # what most of the row is: a bold "Table 1." begins a caption
+                runs[-1] = (_kind(max(row, key=lambda other: other.bbox[2] - other.bbox[0]), style), row)
         else:
             runs.append((kind, [line]))
     out: list[tuple[Label, list[TextLine]]] = []
