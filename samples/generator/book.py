@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pymupdf
 
 from samples.generator.flow import Flow
-from samples.generator.furniture import drawn_furniture, furnish
+from samples.generator.furniture import furnish
 from samples.generator.scan import scanned
 from samples.generator.style import drawn_style
 from samples.generator.templates import TEMPLATES, Template
@@ -58,7 +58,7 @@ def make(template: Template, seed: int, index: int) -> Made:
     for sheet in flow.sheets:
         sheet.reopen()
     if template.furnished:
-        furnish(flow, drawn_furniture(rng, style))
+        furnish(flow, template.furniture(rng, style))
     for sheet in flow.sheets:
         sheet.finish()
     document.subset_fonts()

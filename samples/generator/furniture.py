@@ -21,6 +21,7 @@ class Furniture(msgspec.Struct, kw_only=True):
     """What stands outside the text of every page; empty strings for what does not."""
 
     head: str
+    """May have `{n}`, the page's number."""
     second_head: str
     """On even pages, in its place; the same as `head` in most documents."""
     foot: str
@@ -65,7 +66,7 @@ def furnish(flow: Flow, what: Furniture) -> None:
         number = what.number.format(
             n=index + what.first_number, total=len(flow.sheets), roman=_ROMAN[min(index, len(_ROMAN) - 1)]
         )
-        head = what.second_head if index % 2 else what.head
+        head = (what.second_head if index % 2 else what.head).replace("{n}", str(index + what.first_number))
         top, foot = flow.style.top * 0.58, flow.style.height - flow.style.bottom * 0.45
         side = _side(what.head_side, index)
         if head:

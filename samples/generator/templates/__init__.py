@@ -8,7 +8,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from samples.generator.flow import Flow
-from samples.generator.templates import forms, gallery, letters, lists, news, prose, tabular, upright
+from samples.generator.furniture import Furniture, drawn_furniture
+from samples.generator.style import Style
+from samples.generator.templates import forms, gallery, journal, letters, lists, news, prose, tabular, upright
 
 EVERY = ("en", "de", "zh", "ja")
 
@@ -22,6 +24,7 @@ class Template(NamedTuple):
     looks: Mapping[str, Any] = MappingProxyType({})
     """Arguments of `drawn_style`."""
     furnished: bool = True
+    furniture: Callable[[Random, Style], Furniture] = drawn_furniture
 
 
 TEMPLATES = (
@@ -44,4 +47,5 @@ TEMPLATES = (
     Template("smallprint", prose.small_print, looks={"columns": 2, "size": (6.5, 7.5)}),
     Template("large", prose.large, looks={"size": (16.0, 20.0)}),
     Template("contents", lists.contents),
+    Template("journal", journal.journal, looks={"columns": 2, "size": (8.0, 9.5)}, furniture=journal.counting),
 )

@@ -29,13 +29,13 @@ def newspaper(flow: Flow, rng: Random) -> None:
             return
         columns = rng.choice((3, 3, 2))
         flow.band(columns, height)
-        _fill(flow, rng)
+        fill(flow, rng)
         flow.y = flow.bottom
         flow.band(1)
         flow.skip(10)
 
 
-def _fill(flow: Flow, rng: Random) -> None:
+def fill(flow: Flow, rng: Random) -> None:
     """Paragraphs until the last column is full."""
     words, step = flow.style.words, flow.style.size * flow.style.leading
     while True:
