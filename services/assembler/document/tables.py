@@ -9,6 +9,7 @@ say, and readers expect one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import median
 
 from msgspec.structs import replace
@@ -21,10 +22,14 @@ from shared.contracts.tables import html_of, table_of
 
 TOUCHING = 0.6
 """White between two pieces of a row, in line heights, below which they are one: a blank, or a change of font."""
+ENOUGH = 0.25
+"""Share of the rows that must have most pieces for these alone to say where the columns are."""
 FULL = 0.75
 """Share of the most pieces in a row from which on a row has (nearly) all columns."""
 CLOSE = 0.45
 """White above a row, in line heights, below which it may continue the row above."""
+NEARER = 0.85
+"""Times the usual distance of rows below which it may."""
 
 
 def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
@@ -34,20 +39,24 @@ def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
     if len(columns) < 2:
         return None
     placed: list[dict[tuple[int, int], list[Piece]]] = []
-    bottom = 0.0
-    for row in rows(pieces):
+    bottom = last = 0.0
+    found_rows = rows(pieces)
+    usual = _usual_step(found_rows)
+    for row in found_rows:
         cells: dict[tuple[int, int], list[Piece]] = {}
         for piece, place in zip(row, _spans(row, columns), strict=True):
             cells.setdefault(place, []).append(piece)
         top = min(piece.box[1] for piece in row)
         height = median(piece.height for piece in row)
-        continues = placed and top - bottom < CLOSE * height and all(span[0] > 0 for span in cells)
+        middle = median((piece.box[1] + piece.box[3]) / 2 for piece in row)
+        near = top - bottom < CLOSE * height and middle - last < NEARER * usual
+        continues = placed and near and all(span[0] > 0 for span in cells)
         if continues and all(any(span == other for other in placed[-1]) for span in cells):
             for span, found in cells.items():
                 placed[-1][span] += found
         else:
             placed.append(cells)
-        bottom = max(piece.box[3] for piece in row)
+        bottom, last = max(piece.box[3] for piece in row), middle
     whole = [_without_clashes(cells) for cells in placed]
     grid = spanned(whole, _extents(whole, columns))
     first = [(cell.row_span, cell.columns[1] - cell.columns[0] + 1) for cell in grid if cell.row == 0]
@@ -68,6 +77,13 @@ def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
     return table_of(cells_out, page_no=page_no)
 
 
+def _usual_step(found: Sequence[Sequence[Piece]]) -> float:
+    """Distance of rows that are not lines of one cell: most are nearer at most in a table whose cells are all broken."""
+    middles = [median((piece.box[1] + piece.box[3]) / 2 for piece in row) for row in found]
+    steps = sorted(b - a for a, b in pairwise(middles))
+    return steps[3 * len(steps) // 4] if steps else 0.0
+
+
 def header_rows(first: Sequence[tuple[int, int]], rows: int) -> int:
     """Rows of the header of a table with so many rows, from the row and column spans of its first row's cells.
 
@@ -85,8 +101,10 @@ def _columns(pieces: Sequence[Piece]) -> list[tuple[float, float]]:
     """
     found = rows(pieces)
     most = max((len(row) for row in found), default=0)
-    full = [row for row in found if len(row) >= FULL * most]
-    if len(full) >= 3:
+    full = [row for row in found if len(row) == most]
+    if len(full) < max(2, ENOUGH * len(found)):
+        full = [row for row in found if len(row) >= FULL * most]
+    if len(full) >= 2:
         strips = _strips([piece for row in full for piece in row])
         if len(strips) >= most:
             return _closed_up(strips, [piece for row in full for piece in row])

@@ -84,3 +84,18 @@ def test_two_pieces_over_one_column_are_one_cell() -> None:
     ]
     found = cells([*body(10, 5), *doubled])
     assert found["a b"][:2] == (5, 1)
+
+
+def test_rows_set_close_are_rows_and_lines_of_a_cell_are_its_lines() -> None:
+    """Eleven units of type every fourteen: a row without its name is no second line of the row above."""
+    rows = [
+        *(piece(52, 80, 10 + 14 * row, f"n{row}") for row in range(6) if row != 3),
+        *(piece(255, 269, 10 + 14 * row, f"{row}1") for row in range(6)),
+        *(piece(328, 338, 10 + 14 * row, f"{row}2") for row in range(6)),
+    ]
+    assert cells(rows)["31"][:2] == (3, 1)
+    broken = [
+        piece(52, 80, 10, "n0"), piece(255, 300, 10, "first"), piece(255, 300, 22, "second"),
+        piece(52, 80, 42, "n1"), piece(255, 300, 42, "other"), piece(52, 80, 62, "n2"), piece(255, 300, 62, "third"),
+    ]  # fmt: skip
+    assert cells(broken)["first second"][:2] == (0, 1)
