@@ -327,6 +327,12 @@ class Layout(_Group):
 
     dpi: int = Field(200, ge=72, le=600, description="Resolution of page pictures.")
     min_confidence: float = Field(0.3, ge=0, le=1, description="Layout boxes below this are dropped.")
+    compared_fonts: int = Field(
+        12,
+        ge=0,
+        le=100,
+        description="Fonts of a page in doubt that are compared with its picture, at most (some 40 ms each, once a document); 0: their looks decide.",
+    )
     route: list[RouteRule] = Field(
         ROUTE, max_length=100, description="Who reads which region: rows, the first that fits decides. See below."
     )

@@ -62,9 +62,10 @@ class Pages:
         )
         self._comparer = Comparer(self.engine)
 
-    @staticmethod
-    def _doubts(opened: OpenedPage, inspection: Inspection) -> list[Doubt]:
-        return [] if opened.blank or inspection.options.ocr != "auto" else doubts_of(opened)
+    def _doubts(self, opened: OpenedPage, inspection: Inspection) -> list[Doubt]:
+        if opened.blank or inspection.options.ocr != "auto":
+            return []
+        return doubts_of(opened, self._settings.layout.compared_fonts)
 
     async def start(self) -> None:
         """Spawn both children and load the networks. Raises what `Child.start` raises."""

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from services.layout_worker.boxes import share_inside
 from services.layout_worker.policy import NEEDS_STRUCTURE, Decision, Policy, has_text, has_unread
 from services.layout_worker.regions.drafts import Draft
 from shared.contracts.document import Warning
@@ -21,6 +22,8 @@ from shared.contracts.records import PageTask, RecTask, TaskRef, VlTask
 if TYPE_CHECKING:
     from shared.settings import RouteRule
 
+MOST_OF_PICTURE = 0.5
+"""Share of the box of a picture that a text was found in from which another box is that picture, clipped or without its caption."""
 GRID = "its own lines are a complete grid"
 """Reason of a table that needs no reader: its text is there, and its cells too, by ruling lines or because they stand in clear columns."""
 
@@ -45,9 +48,10 @@ class Router:
     def route(self, drafts: Sequence[Draft], page_no: int) -> tuple[list[Region], list[Warning]]:
         """Regions with ids and readers, in the order of the drafts, and what a reader of the result should know."""
         decisions = [self.decide(draft) for draft in drafts]
+        ids = [region_id(page_no, index) for index in range(len(drafts))]
         regions = [
             Region(
-                region_id=region_id(page_no, index),
+                region_id=ids[index],
                 label=draft.label,
                 raw_label=draft.raw_label,
                 bbox=[round(v, 2) for v in draft.bbox],
@@ -59,6 +63,7 @@ class Router:
                 grid=draft.grid,
                 reason=self._reason(draft, decided),
                 route=decided.rule,
+                picture_id=_picture_of(draft, drafts, ids),
             )
             for index, (draft, decided) in enumerate(zip(drafts, decisions, strict=True))
         ]
@@ -96,6 +101,19 @@ class Router:
             )
             for label, count in sorted(counts.items())
         ]
+
+
+def _picture_of(draft: Draft, drafts: Sequence[Draft], ids: Sequence[str]) -> str | None:
+    """Id of the picture a text stands in: the one that covers most of the box it was found in."""
+    if draft.inside is None:
+        return None
+    shares = [
+        (share_inside(draft.inside, other.bbox), one)
+        for other, one in zip(drafts, ids, strict=True)
+        if other.label == "picture"
+    ]
+    share, best = max(shares, default=(0.0, ""), key=lambda pair: pair[0])
+    return best if share >= MOST_OF_PICTURE else None
 
 
 def _not_read(drafts: Sequence[Draft], decisions: Sequence[Decision], page_no: int) -> list[Warning]:

@@ -137,6 +137,8 @@ class Region(msgspec.Struct, frozen=True, kw_only=True):
     """Why it is read the way it is, where that is not plain."""
     route: str | None = None
     """Row of `layout.route` that decided who reads it; none where no row was needed."""
+    picture_id: str | None = None
+    """Region of the picture this text stands in: numbers of an axis, words of a diagram."""
 
 
 class LinkArea(msgspec.Struct, frozen=True, kw_only=True):

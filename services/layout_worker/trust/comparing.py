@@ -16,7 +16,8 @@ from shared.contracts.document import ModelRef
 from shared.documents.page import OpenedPage, Picture
 
 TRIES = 3
-"""Pages on which a font is compared in vain before it is let be."""
+"""Pages on which a font is compared in vain before it is let be. No setting: it only bounds what a script that the recogniser does not know
+costs in a document; `layout.compared_fonts` bounds what a page costs."""
 DOCUMENTS = 256
 """Documents whose fonts are remembered: a few names and numbers each."""
 

@@ -44,12 +44,10 @@ PAIRS, PAIRS_SHARE = 4, 0.01
 """Pairs of usual pairs (`ideographs`), and their share of all pairs, from which Chinese, Japanese or Korean text is sentences: prose has 3 % and
 more. A map that exchanges the characters of a text among themselves leaves one in a thousand."""
 SAMPLES = 3
-"""Lines of a font that are read to settle a doubt."""
+"""Lines of a font that are read to settle a doubt. No setting: `SETTLED_SAME` and `SETTLED_OTHER` were measured with so many."""
 SAMPLE_LENGTH = (4, 60)
 """Characters of a line worth reading: long enough to say something, short enough to cost little."""
 LAYER_SAMPLES = 5
-MOST_DOUBTS = 12
-"""Fonts of a page that are compared at most: some 30 lines, half a second. The others are decided by their looks, or by another page."""
 SETTLED_SAME, SETTLED_OTHER = 0.6, 0.35
 """Mean similarity of lines and their readings from which a font is believed, and below which it is not. The wrong map of a font gives 0.0
 to 0.27, two sentences of one language 0.3; the recogniser reads clean print with 0.97, and ornate letters with anything."""
@@ -109,15 +107,16 @@ def fonts_of(page: OpenedPage) -> list[Font]:
     ]
 
 
-def doubts_of(page: OpenedPage) -> list[Doubt]:
-    """What of a page's own text has to be compared with its picture."""
+def doubts_of(page: OpenedPage, most: int) -> list[Doubt]:
+    """What of a page's own text has to be compared with its picture: `most` fonts (`layout.compared_fonts`), those first that say most, and
+    a scan's text layer. Other fonts are decided by their looks, or by another page."""
     unsure = [
         font
         for font in fonts_of(page)
         if font.looks != "right" and font.name not in page.unembedded_fonts and (font.guessed or _says_something(font))
     ]
     unsure.sort(key=lambda font: (not font.guessed, -sum(len(line.text) for line in font.lines), font.key))
-    doubts = [Doubt(key=font.key, lines=_samples(font.lines, SAMPLES)) for font in unsure[:MOST_DOUBTS]]
+    doubts = [Doubt(key=font.key, lines=_samples(font.lines, SAMPLES)) for font in unsure[:most]]
     layer = layer_of(page)
     if layer:
         doubts.append(Doubt(key=LAYER, lines=_samples(layer, LAYER_SAMPLES)))

@@ -4,11 +4,14 @@ import random
 
 import pytest
 
-from services.layout_worker.trust.fonts import MOST_DOUBTS, Compared, doubts_of, fonts_of, is_believed, is_broken, looks
+from services.layout_worker.trust.fonts import Compared, doubts_of, fonts_of, is_believed, is_broken, looks
 from services.layout_worker.trust.trust import judge
 from shared.documents.page import NativeLine, OpenedPage
+from shared.settings import Layout
 
 pytestmark = pytest.mark.unit
+
+MOST = Layout().compared_fonts
 
 ENGLISH = [
     "The harbour took in four hundred and twelve ships during the spring,",
@@ -73,7 +76,7 @@ def test_shifted_chinese_looks_wrong(by):
 def test_numbers_and_signs_say_nothing():
     for text in ("12.5 38.0 1,204", "• – —", "(1) [2]"):
         assert looks(text) == "unclear"
-    assert doubts_of(page(line("12.5 38.0 1,204"), line("• • •", 120, "B+G"))) == []
+    assert doubts_of(page(line("12.5 38.0 1,204"), line("• • •", 120, "B+G")), MOST) == []
 
 
 @pytest.mark.parametrize(
@@ -95,7 +98,7 @@ def test_a_short_heading_in_a_shifted_font_is_a_doubt_and_the_text_below_is_none
     opened = page(
         line("Lqwurgxfwlrq dqg vxppdub", font="B+Head"), *(line(t, 130 + 14 * i) for i, t in enumerate(ENGLISH))
     )
-    (doubt,) = doubts_of(opened)
+    (doubt,) = doubts_of(opened, MOST)
     assert [item.text for item in doubt.lines] == ["Lqwurgxfwlrq dqg vxppdub"]
     wrong, right = ({doubt.key: Compared(similarity=value)} for value in (0.1, 0.95))
     trust = judge(opened, "auto", 1, wrong)
@@ -124,17 +127,19 @@ def test_what_cannot_be_compared_is_decided_by_its_looks():
 
 def test_a_font_that_is_not_in_the_file_cannot_be_compared():
     opened = page(line("开票通知单"), unembedded_fonts=["A+F"])
-    assert doubts_of(opened) == []
+    assert doubts_of(opened, MOST) == []
     assert [item.text for item in judge(opened, "auto", 1).trusted] == ["开票通知单"]
 
 
 def test_a_page_has_few_doubts():
     opened = page(*(line(f"XKCD QRTZ {i}", 20 + 14 * i, f"F{i:02d}") for i in range(40)))
-    assert len(doubts_of(opened)) == MOST_DOUBTS
+    assert len(doubts_of(opened, MOST)) == MOST
+    assert len(doubts_of(opened, 4)) == 4
+    assert doubts_of(opened, 0) == []
 
 
 def test_samples_are_few_short_and_from_all_over_the_page():
     opened = page(*(line(f"QXZW-{i:03d} RTKLP", 20 + 14 * i) for i in range(50)))
-    (doubt,) = doubts_of(opened)
+    (doubt,) = doubts_of(opened, MOST)
     assert len(doubt.lines) == 3
-    assert doubts_of(opened) == [doubt]
+    assert doubts_of(opened, MOST) == [doubt]

@@ -123,6 +123,15 @@ def test_ranges_are_left_to_the_join_and_single_pages_are_not():
     assert len(layout_of(inspection(2, "glm-ocr", range_size=0, vl="document"), draft("text", DETECTED)).tasks) == 1
 
 
+def test_text_in_a_picture_names_it():
+    picture = msgspec.structs.replace(draft("picture"), bbox=[0, 10, 99, 99])
+    inside = msgspec.structs.replace(draft("text", NATIVE), inside=[0, 0, 99, 99])
+    regions, _ = router(inspection()).route([draft("text", NATIVE), picture, inside], 1)
+    assert [region.picture_id for region in regions] == [None, None, regions[1].region_id]
+    gone, _ = router(inspection()).route([inside], 1)
+    assert gone[0].picture_id is None
+
+
 def test_a_page_with_nothing_to_read_has_no_task():
     assert layout_of(inspection(2), draft("text", NATIVE), draft("picture")).tasks == []
     assert layout_of(inspection(2, "glm-ocr", vl="page")).tasks == []
