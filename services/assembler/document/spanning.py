@@ -69,7 +69,9 @@ def _hanging(
         between = abs(middles[k] - (middles[k - 1] + middles[k + 1]) / 2) <= MIDDLE * heights[k]
         if not between or apart > CLOSE_ROWS * usual or k - 1 in out:
             continue
-        taken = {c for row in (rows[k - 1], rows[k + 1]) for a, b in row for c in range(a, b + 1)}
+        taken = {c for row in (rows[k - 1], rows[k + 1]) for a, b in row for c in range(a, b + 1)} | set(
+            out.get(k - 2, ())
+        )
         places = _in_free_columns(rows[k], [c for c in range(len(strips)) if c not in taken], strips, heights[k])
         if places is not None:
             out[k] = places

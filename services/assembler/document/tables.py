@@ -18,6 +18,7 @@ from services.assembler.document.boxes import clipped, merged, overlap, union
 from services.assembler.document.spanning import spanned
 from services.assembler.document.text import Piece, in_one, joined, rows
 from shared.contracts.document import Cell, Table
+from shared.contracts.errors import DocfleetError
 from shared.contracts.tables import html_of, table_of
 
 TOUCHING = 0.6
@@ -33,7 +34,7 @@ NEARER = 0.85
 
 
 def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
-    """The grid of a table region from its lines; none without text or without two columns."""
+    """The grid of a table region from its lines; none without text, without two columns, or with more rows than a table may have."""
     pieces = [piece for row in rows([p for p in pieces if p.text.strip()]) for piece in in_one(row, TOUCHING)]
     columns = _columns(pieces)
     if len(columns) < 2:
@@ -74,7 +75,10 @@ def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
         )
         for cell in grid
     ]
-    return table_of(cells_out, page_no=page_no)
+    try:
+        return table_of(cells_out, page_no=page_no)
+    except DocfleetError:
+        return None  # beyond all bounds: its lines are its text
 
 
 def _usual_step(found: Sequence[Sequence[Piece]]) -> float:

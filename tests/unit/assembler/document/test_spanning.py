@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from services.assembler.document.tables import from_pieces
 from services.assembler.document.text import Piece
@@ -99,3 +101,26 @@ def test_rows_set_close_are_rows_and_lines_of_a_cell_are_its_lines() -> None:
         piece(52, 80, 42, "n1"), piece(255, 300, 42, "other"), piece(52, 80, 62, "n2"), piece(255, 300, 62, "third"),
     ]  # fmt: skip
     assert cells(broken)["first second"][:2] == (0, 1)
+
+
+def test_names_between_rows_one_after_the_other_share_no_place() -> None:
+    """Three rows with a name in each space between them: the second name is a row of its own, for the first covers its upper half."""
+    pieces = [*body(10, 6, lacking=(2, 3, 4)), piece(52, 90, 10 + 18 * 2.5, "one"), piece(52, 90, 10 + 18 * 3.5, "two")]
+    found = cells(pieces)
+    assert found["one"][:3] == (2, 0, 2)
+    assert found["two"][2] == 1
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 12), st.integers(0, 30), st.integers(1, 12)).map(
+            lambda t: piece(40.0 * t[0], 40.0 * t[0] + 9.0 * t[2], 10 + 9.0 * t[1], f"{t[0]}.{t[1]}")
+        ),
+        max_size=60,
+    )
+)
+def test_any_pieces_give_a_grid_and_no_text_is_lost(pieces: list[Piece]) -> None:
+    table = from_pieces(pieces, 1)
+    if table is not None:
+        said = "".join(cell.text for cell in table.cells).replace(" ", "")
+        assert sorted(said) == sorted("".join(one.text for one in pieces))
