@@ -3,8 +3,8 @@
 Pages are generated (dense, native), stored as the other stages store them, and composed by the real stage with its child processes on a
 folder store: first every page, then the document, for 100, 1,000 and 5,000 pages. Seconds and CPU seconds of the document and of its
 pages, what the stage, its document child and the blocks between them held together at most (and each of them), and what the result
-weighs. Targets for 5,000 pages: the document in
-at most 60 s and 600 MB, time linear within 30 %. Exit code 1 when one is missed.
+weighs. Targets for 5,000 pages: pages and document together in at most 60 s, at most 600 MB, CPU time linear within 30 %. Exit code 1 when
+one is missed.
 """
 
 from __future__ import annotations
@@ -120,10 +120,11 @@ def main() -> int:
         report.say("  ".join(row))
     last, before = runs[-1], runs[-2] if len(runs) > 1 else runs[-1]
     ratio = (last.cpu_s / last.pages) / (before.cpu_s / before.pages)
-    good = last.document_s <= MOST_S and last.memory <= MOST_BYTES and abs(ratio - 1) <= SPREAD
+    total_s = last.pages_s + last.document_s
+    good = total_s <= MOST_S and last.memory <= MOST_BYTES and abs(ratio - 1) <= SPREAD
     report.say(
         "",
-        f"{last.pages} pages: {last.document_s:.1f} s (target {MOST_S:.0f}), {last.memory / 1e6:.0f} MB (target {MOST_BYTES / 1e6:.0f}); "
+        f"{last.pages} pages: {total_s:.1f} s (target {MOST_S:.0f}), {last.memory / 1e6:.0f} MB (target {MOST_BYTES / 1e6:.0f}); "
         f"CPU a page {ratio:.2f} times that of {before.pages} pages (target 1 within {SPREAD:.0%})",
     )
     report.write()

@@ -109,6 +109,8 @@ class Driver:
             self.proofs.forget(name)
             return
         self.proofs.heard(name, opened.generation, time.monotonic())
+        if not isinstance(event, StallProven) and event.generation == opened.generation:
+            self.proofs.answered(name, getattr(event, "task_id", ""))
         if outcome.suspected:
             tasks = awaited(self._tables, name, opened)
             log.info(

@@ -50,7 +50,7 @@ class _Watch(msgspec.Struct):
 
     document_id: str
     generation: int
-    tasks: list[Awaited]
+    tasks: dict[str, Awaited]
     way: tuple[str, ...]
     appended: int
     step: int = 0
@@ -101,12 +101,17 @@ class Proofs:
     def watch(self, document_id: str, generation: int, tasks: Iterable[Awaited], appended: int) -> None:
         """The suspicion came back. `appended` is the position of our own appends: they must be acknowledged before ends count."""
         self._suspected.discard(document_id)
-        by_way: dict[tuple[str, ...], list[Awaited]] = {}
+        by_way: dict[tuple[str, ...], dict[str, Awaited]] = {}
         for task in tasks:
-            by_way.setdefault(WAYS[task.stage], []).append(task)
+            by_way.setdefault(WAYS[task.stage], {})[task.task_id] = task
         watches = [_Watch(document_id, generation, found, way, appended) for way, found in by_way.items()]
         if watches:
             self._watches[document_id] = watches
+
+    def answered(self, document_id: str, task_id: str) -> None:
+        """A task had its answer: nothing is to be proven of it. What waited in a queue leaves its watch this way."""
+        for watch in self._watches.get(document_id, ()):
+            watch.tasks.pop(task_id, None)
 
     def ask(self, settled: int) -> set[str]:
         """Topics whose offsets are to be looked up now, for `take`. `settled`: appends that are acknowledged."""
@@ -126,7 +131,7 @@ class Proofs:
             for watch in list(watches):
                 if watch.asked == self._asked and (offsets := found.get(watch.way[watch.step])) is not None:
                     _move(watch, offsets)
-                if watch.step == len(watch.way):
+                if watch.step == len(watch.way) or not watch.tasks:
                     watches.remove(watch)
                     emits += _proven(watch)
             if not watches:
@@ -155,5 +160,5 @@ def _proven(watch: _Watch) -> list[Emit]:
                 pages=list(task.pages),
             ),
         )
-        for task in watch.tasks
+        for task in watch.tasks.values()
     ]

@@ -119,8 +119,9 @@ def test_cancel_ends_a_document_at_once(broker: str, joined: Join) -> None:
 def test_a_deadline_composes_what_is_there_and_names_the_rest(broker: str, joined: Join) -> None:
     parsed = Log(broker, "docs.parsed")
     with JoinFleet(broker, loses=lambda work: isinstance(work, r.PageTask) and work.page_no in (2, 3, 5)) as fleet:
-        fleet.produce(opened("d", 6, deadline=time.time() + 3))
         fleet.produce(opened("in-time", 1, deadline=time.time() + 3_600))
+        parsed.until(lambda records: records, 30)  # the join and the fleet run
+        fleet.produce(opened("d", 6, deadline=time.time() + 3))
         parsed.until(lambda records: len(records) == 2, 20)
     (task,) = [work for work in fleet.seen["ComposeDocument"] if work.document_id == "d"]
     assert (task.selected, task.unfinished) == ("1-6", "2-3,5")

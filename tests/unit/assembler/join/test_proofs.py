@@ -105,6 +105,22 @@ def test_offsets_that_were_asked_for_earlier_do_not_count() -> None:
     assert looked(proofs, broker, 3) == []
 
 
+def test_what_is_answered_leaves_its_watch() -> None:
+    proofs, broker = Proofs(STALL_S), Broker()
+    broker.logs["docs.pages"] = [0] * 3
+    proofs.watch("d", 0, [Awaited(f"layout-g0-p0000{page}", 1, (page,)) for page in (1, 2)], 0)
+    assert looked(proofs, broker) == []
+    proofs.answered("d", "layout-g0-p00001")
+    proofs.answered("d", "of nobody")
+    proofs.answered("e", "layout-g0-p00002")
+    broker.committed["docs.pages"] = 3
+    assert [proof.task_id for proof in looked(proofs, broker)] == ["layout-g0-p00002"]
+    proofs.watch("d", 0, [REC], 0)
+    proofs.answered("d", REC.task_id)
+    assert looked(proofs, broker) == []
+    assert len(proofs) == 0, "it may be suspected again"
+
+
 def test_a_broker_without_an_answer_proves_nothing() -> None:
     proofs = Proofs(STALL_S)
     proofs.watch("d", 0, [REC], 0)
