@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.lib import document_pictures, document_read
+from benchmarks.lib import document_corpus, document_pictures, document_read
 from benchmarks.lib.document_score import score
 from benchmarks.lib.document_tally import Tally
 from benchmarks.lib.machine import Report, header
@@ -120,16 +120,22 @@ def main() -> int:
     parser.add_argument("--template", action="append", default=[], choices=[template.name for template in TEMPLATES])
     parser.add_argument("--pictures", type=Path, help="folder for pictures of the worst documents")
     parser.add_argument("--readings", type=Path, help="folder that keeps what the networks found")
+    parser.add_argument("--corpus", action="store_true", help="the corpus's files that have such truth")
+    parser.add_argument("--results", type=Path, help="with --corpus: folder of documents already parsed")
     parser.add_argument("--quick", action="store_true", help="some 20 pages")
     parser.add_argument("--out", type=Path, help="file of the raw result")
     args = parser.parse_args()
     if args.quick:
         args.pages = min(args.pages, 20)
-    report = Report("document", quick=args.quick, out=args.out)
-    report.say(*header("bench document", quick=args.quick, packages=PACKAGES))
-    unseen = "unseen" if args.seed >= FIRST_UNSEEN else "a development seed"
-    report.say(f"# seed {args.seed} ({unseen}), {args.pages} pages")
-    good = asyncio.run(measure(args, report))
+    part = "document_corpus" if args.corpus else "document"
+    report = Report(part, quick=args.quick, out=args.out)
+    report.say(*header(f"bench {part}", quick=args.quick, packages=PACKAGES))
+    if args.corpus:
+        good = document_corpus.measure(report, results=args.results, quick=args.quick)
+    else:
+        unseen = "unseen" if args.seed >= FIRST_UNSEEN else "a development seed"
+        report.say(f"# seed {args.seed} ({unseen}), {args.pages} pages")
+        good = asyncio.run(measure(args, report))
     report.write()
     return 0 if good else 1
 
