@@ -9,7 +9,6 @@ Everything starts at once, the launcher before anything else is imported, becaus
 from __future__ import annotations
 
 import json
-import tempfile
 from collections import deque
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from docfleet.processes import MODULES, Processes
+from shared.objects.scratch import Scratch
 from shared.settings import Settings
 from shared.streams.local import LocalBroker
 
@@ -48,7 +48,8 @@ class EmbeddedFleet:
         Services named in `later` wait for `start_rest`: on few cores they would slow down those that are needed first.
         """
         self._processes = processes if processes is not None else Processes()
-        self._folder = Path(tempfile.mkdtemp(prefix="docfleet-"))
+        self._scratch = Scratch("docfleet-fleet")
+        self._folder = self._scratch.path
         self._processes.remove_at_end(self._folder)
         self.logs = logs if logs is not None else self._folder / "logs"
         self.logs.mkdir(parents=True, exist_ok=True)
@@ -106,6 +107,7 @@ class EmbeddedFleet:
         """End all processes at once and remove everything the fleet stored. Nothing is drained: nothing outlives this fleet."""
         self._processes.stop(grace_s=0.0)
         self._broker.stop()
+        self._scratch.close()
 
 
 def _settings(folder: Path, bootstrap_servers: str) -> dict[str, dict[str, Any]]:

@@ -21,6 +21,7 @@ from shared.documents.opener import Documents
 from shared.documents.passwords import password_of
 from shared.models.fingerprint import pipeline_fingerprint
 from shared.objects import keys
+from shared.objects.scratch import Scratch
 from shared.objects.store import ObjectStore
 from shared.settings import Settings
 from shared.streams.stage import Delivery
@@ -37,7 +38,7 @@ class Inspector:
         self._documents = Documents(settings.limits)
         self._inspecting = asyncio.Semaphore(settings.ingest.inspections)
         self._fingerprint = pipeline_fingerprint(settings)
-        self._folder = tempfile.TemporaryDirectory(prefix="docfleet-ingest-", ignore_cleanup_errors=True)
+        self._folder = Scratch("docfleet-ingest")
 
     async def start(self) -> None:
         """Spawn the document child."""
@@ -46,7 +47,7 @@ class Inspector:
     async def close(self) -> None:
         """End it, and remove what was fetched."""
         await self._documents.close()
-        self._folder.cleanup()
+        self._folder.close()
 
     async def look(
         self, submission: DocumentSubmitted, delivery: Delivery[Any]
@@ -104,7 +105,7 @@ class Inspector:
         filename = source.key.rsplit("/", 1)[-1]
         async with self._inspecting:
             started = time.monotonic()
-            with tempfile.NamedTemporaryFile(dir=self._folder.name) as file:
+            with tempfile.NamedTemporaryFile(dir=self._folder.path) as file:
                 path = Path(file.name)
                 await self._store.download(
                     source.bucket, source.key, path, etag=source.etag, version_id=source.version_id

@@ -12,20 +12,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import fcntl
 import hashlib
-import shutil
-import tempfile
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import IO
 
 from shared.contracts.errors import Unavailable
 from shared.contracts.records import SourceInfo
+from shared.objects.scratch import Scratch
 from shared.objects.store import ObjectStat, ObjectStore
 
-_PREFIX = "docfleet-sources-"
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -56,10 +52,8 @@ class Sources:
         self._store = store
         self._limit = limit_bytes
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
-        parent = folder or Path(tempfile.gettempdir())
-        parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(parent)
-        self._folder, self._lock = _own_folder(parent)
+        self._scratch = Scratch("docfleet-sources", folder)
+        self._folder = self._scratch.path
         self.fetched = 0
         """Objects fetched so far."""
 
@@ -139,32 +133,9 @@ class Sources:
             entry.fetch.cancel()
         await asyncio.gather(*(entry.fetch for entry in self._entries.values()), return_exceptions=True)
         self._entries.clear()
-        self._lock.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._scratch.close()
 
 
 def _name(source: SourceInfo) -> str:
     parts = (source.bucket, source.key, source.version_id or "", source.etag or "")
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def _own_folder(parent: Path) -> tuple[Path, IO[bytes]]:
-    """A folder that is locked before it has the name by which others would look at it."""
-    folder = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}", dir=parent))
-    lock = _locked(folder)
-    return folder.rename(parent / folder.name[1:]), lock
-
-
-def _locked(folder: Path) -> IO[bytes]:
-    file = (folder / ".lock").open("wb")
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return file
-
-
-def _remove_abandoned(parent: Path) -> None:
-    """Remove folders whose process is gone: its lock went with it."""
-    for folder in parent.glob(_PREFIX + "*"):
-        with contextlib.suppress(OSError):
-            lock = _locked(folder)
-            shutil.rmtree(folder, ignore_errors=True)
-            lock.close()

@@ -291,3 +291,18 @@ async def test_a_tenant_of_any_name_has_a_cache_of_its_own(ingest, store, tenant
         assert isinstance(emit.record, DocumentCached if document_id == "third" else DocumentOpened)
         if document_id == "second":
             await end(store, BUCKET, "second")
+
+
+async def test_what_a_killed_ingest_had_fetched_is_removed_at_the_next_start(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    dead = tmp_path / "docfleet-ingest-dead"
+    dead.mkdir()
+    (dead / "source").write_bytes(b"of a document")
+    settings = Settings(objects={"kind": "folder", "folder": tmp_path / "store"})
+    living = Ingest(settings)
+    beside = Ingest(settings)
+    assert not dead.exists()
+    assert len(list(tmp_path.glob("docfleet-ingest-*"))) == 2
+    for stage in (living, beside):
+        await stage.stop()
+    assert list(tmp_path.glob("docfleet-*")) == []
