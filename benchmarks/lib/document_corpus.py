@@ -20,6 +20,7 @@ from rapidfuzz.distance import Levenshtein
 from benchmarks.lib import corpus
 from benchmarks.lib.document_truth import HEADINGS, plain
 from benchmarks.lib.machine import Report
+from services.assembler.document.text import without_number
 from shared.contracts.document import ParsedDocument
 
 FOLDERS = ("born_digital", "scans", "docx", "long", "seals", "hostile")
@@ -79,8 +80,8 @@ def _true_headings(entry: corpus.Entry) -> list[tuple[str, int]]:
 
 
 def paired(true: Sequence[str], found: Sequence[str]) -> list[tuple[int, int]]:
-    """Indices of the texts that both have, in the order of both."""
-    a, b = [plain(text).casefold() for text in true], [plain(text).casefold() for text in found]
+    """Indices of the texts that both have, with or without the number that is printed with them, in the order of both."""
+    a, b = ([plain(without_number(text)).casefold() for text in texts] for texts in (true, found))
     blocks = SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
     return [(block.a + k, block.b + k) for block in blocks for k in range(block.size)]
 

@@ -1,6 +1,6 @@
 """What is a heading, of which level, and what it owns.
 
-Headings are what the layout says they are. Their level is, in this order: that of the bookmark with the same title; the
+Headings are what the layout says they are. Their level is, in this order: that of the bookmark with the same title, printed number or not; the
 depth of a decimal number (`1.2.3` is 3); the rank of a named division (chapter above section, 一、 above (一)); that of
 numbered headings in type of the same size; the rank of its size among the headings that have nothing else, never more
 than one below the heading before.
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from services.assembler.document import titles
 from services.assembler.document.fonts import usual_size
-from services.assembler.document.text import HEADING
+from services.assembler.document.text import HEADING, without_number
 from shared.contracts.document import Block, OutlineEntry, Section
 
 MAX_LEVEL = 6
@@ -73,13 +73,13 @@ def _is_heading(block: Block, usual: float | None) -> bool:
         return False
     last = block.text.rstrip()[-1:]
     if not last or last in _SENTENCE_ENDS or last.isdigit():
-        return False
+        return False  # a sentence, or a line of a table of contents
     if block.method == "native" and block.font_size is not None and len(block.text) <= SHORT:
         set_apart = block.bold or block.writing_mode == "vertical_rl"
         if set_apart and block.font_size >= SET_APART * usual:
             return True
-    if not HEADING.match(block.text) or last in _SENTENCE_ENDS or last.isdigit():
-        return False  # a sentence, or a line of a table of contents
+    if not HEADING.match(block.text):
+        return False
     least = 1.0 if block.method != "native" and _PARTS.match(block.text) else PROMOTED
     return block.bold or (block.font_size is not None and block.font_size >= least * usual)
 
@@ -118,7 +118,8 @@ def _plain(text: str) -> str:
 
 def _from_outline(block: Block, by_title: dict[str, list[OutlineEntry]]) -> int | None:
     pages = {place.page_no for place in block.prov}
-    entries = [e for e in by_title.get(_plain(block.text), []) if e.page_no is None or e.page_no in pages]
+    named = by_title.get(_plain(block.text)) or by_title.get(_plain(without_number(block.text))) or []
+    entries = [e for e in named if e.page_no is None or e.page_no in pages]
     return min(MAX_LEVEL, max(1, entries[0].level)) if entries else None
 
 

@@ -19,6 +19,14 @@ HEADING = re.compile(
 
 _LEFTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 """Letters of Hebrew, Arabic, Syriac, Thaana, N'Ko, and their presentation forms."""
+_OWN_NUMBER = re.compile(r"\s*(?:\d{1,3}(?:[.．]\d{1,3})*[.．]?\s+|[A-Z](?:[.．]\d{1,3})+[.．]?\s+)")
+
+
+def without_number(text: str) -> str:
+    """A heading without the decimal number that it is printed with."""
+    return _OWN_NUMBER.sub("", text, count=1)
+
+
 PAIR = re.compile(r"\s*[^:：,，.。;；]{1,16}[:：](?!//)")
 """A line of a form: the name of a field and a colon."""
 

@@ -294,3 +294,9 @@ def test_a_number_at_the_very_edge_is_the_pages_whatever_it_counts_from(y: float
     number = make.region(1, "text", make.lines(300, y, ["- 98 -"]))
     document, _ = make.document([make.page(make.layout([words, number]))])
     assert [b.content_layer for b in document.blocks if b.text == "- 98 -"] == [layer]
+
+
+def test_a_bookmark_knows_its_heading_whatever_number_is_printed() -> None:
+    outline = [OutlineEntry(level=1, title="Means", page_no=1), OutlineEntry(level=3, title="Places", page_no=1)]
+    document, _ = make.document(headings(("7 Means", 14), ("7.1 Places", 12), ("7.2 Times", 12)), outline=outline)
+    assert [level for _, level in levels(document)] == [1, 3, 2]
