@@ -64,5 +64,5 @@ def straightened(picture: NDArray[np.uint8], slope: float) -> NDArray[np.uint8]:
     height, width = picture.shape[:2]
     turn = cv2.getRotationMatrix2D((width / 2, height / 2), math.degrees(math.atan(slope)), 1.0)
     return np.asarray(
-        cv2.warpAffine(picture, turn, (width, height), flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        cv2.warpAffine(picture, turn, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
     )

@@ -26,6 +26,8 @@ SPANNING = 0.15
 """Share of its pieces that may lie in several columns."""
 CROSSED = 0.1
 """Share of full rows that may have something where a gap between columns is."""
+PROSE_WIDTH, FILLED, PROSE = 8.0, 0.85, 0.6
+"""Width of a column in line heights, share of it that a line fills, and share of such lines, from which it is one of prose."""
 GAP = 0.4
 """Width of such a gap, in line heights."""
 
@@ -83,6 +85,8 @@ def _table(run: Sequence[Row]) -> list[list[TextLine]]:
     spanning = sum(_touched(line, columns) > 1 for line in found)
     if len(full) < FULL * len(rows) or spanning > SPANNING * len(found) or is_wide(found, SHORT):
         return []
+    if _is_prose(found, columns):
+        return []
     return [found]
 
 
@@ -102,6 +106,19 @@ def _columns(rows: Sequence[Row]) -> list[tuple[float, float]]:
                 begin = columns.pop()[0]
             columns.append((begin, x))
     return columns
+
+
+def _is_prose(lines: Sequence[TextLine], columns: Sequence[tuple[float, float]]) -> bool:
+    """Whether two columns and more are full from edge to edge and as wide as narrow ones of a magazine: cells end where their text ends."""
+    height = min(line.bbox[3] - line.bbox[1] for line in lines)
+    broad = [column for column in columns if column[1] - column[0] >= PROSE_WIDTH * height]
+    held = [
+        (line.bbox[2] - line.bbox[0]) / (column[1] - column[0])
+        for column in broad
+        for line in lines
+        if overlap(line.bbox[0], line.bbox[2], *column) > 0
+    ]
+    return len(broad) >= 2 and sum(share >= FILLED for share in held) >= PROSE * len(held)
 
 
 def _touched(line: TextLine, columns: Sequence[tuple[float, float]]) -> int:

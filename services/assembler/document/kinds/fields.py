@@ -1,4 +1,4 @@
-"""What belongs to what stands left of it: the number of a formula, the value of a form's field."""
+"""What is said by what stands left of it: the number of a formula, the value of a form's field."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from services.assembler.document.boxes import overlap
-from services.assembler.document.kinds.places import box_of, in_one_row, line_height, one_of
+from services.assembler.document.kinds.places import box_of, in_one_row, line_height
 from shared.contracts.document import Block
 
 _NUMBER = re.compile(r"\s*[(（]\s*[A-Z]?\d{1,3}(?:[.．-]\d{1,3}){0,2}[a-z]?\s*[)）]\s*")
@@ -22,28 +22,18 @@ LONGEST = 60
 _MAY_BE_VALUE = ("text", "list_item", "caption", "aside_text", "reference")
 
 
-def numbered_formulas(blocks: Sequence[Block]) -> list[Block]:
-    """Blocks in reading order, numbers at the margin made part of the formula they stand beside."""
-    out = list(blocks)
-    for number in blocks:
-        if number.label not in ("text", "aside_text", "list_item") or not _NUMBER.fullmatch(number.text):
-            continue
-        at = box_of(number)
-        row = [
-            b
-            for b in out
-            if b.label == "formula" and at and (box := box_of(b)) and in_one_row(at, box) and box[2] <= at[0]
-        ]
-        if at is None or not row:
-            continue
-        formula = max(row, key=lambda block: block.prov[0].bbox or [])
-        one = one_of([formula, number], "formula", lambda lines: "")
-        text = f"{formula.text} {number.text.strip()}".strip()
-        place = replace(one.prov[0], char_span=[0, len(text)])
-        out = [
-            replace(one, text=text, prov=[place]) if block is formula else block for block in out if block is not number
-        ]
-    return out
+def numbers_of_formulas(blocks: Sequence[Block]) -> list[Block]:
+    """Blocks in reading order; numbers at the margin beside a formula are text of the column, no side notes."""
+    formulas = [box for block in blocks if block.label == "formula" and (box := box_of(block)) is not None]
+    return [
+        replace(block, label="text")
+        if block.label == "aside_text"
+        and _NUMBER.fullmatch(block.text)
+        and (at := box_of(block)) is not None
+        and any(in_one_row(at, box) and box[2] <= at[0] for box in formulas)
+        else block
+        for block in blocks
+    ]
 
 
 def valued(blocks: Sequence[Block]) -> list[Block]:

@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.assembler.document.kinds import code, contents, fields, items, margins, notes, references, ticks
+from services.assembler.document.kinds import (
+    captions,
+    code,
+    columns,
+    contents,
+    fields,
+    items,
+    margins,
+    notes,
+    references,
+    ticks,
+)
 from shared.contracts.document import Block
 
 
@@ -18,9 +29,10 @@ def told(blocks: Sequence[Block], height: float) -> list[Block]:
     found = margins.numbered(blocks, height)
     found = contents.gathered(found)
     found = ticks.ticked(found)
-    found = fields.numbered_formulas(found)
+    found = fields.numbers_of_formulas(found)
     found = code.coded(found)
     found = items.itemised(found)
     found = references.listed(found)
     found = notes.noted(found, height)
+    found = columns.headed(captions.below_pictures(found))
     return fields.valued(found)

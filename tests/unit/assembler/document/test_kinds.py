@@ -208,15 +208,51 @@ def test_two_names_make_no_form() -> None:
     assert "form_field" not in [block.label for block in blocks]
 
 
-def test_the_number_at_the_margin_belongs_to_its_formula() -> None:
+def test_the_number_beside_a_formula_is_no_side_note() -> None:
     blocks = scan(
         body(0, 100),
         make.region(1, "formula", make.lines(200, 200, ["f(x) = a + bx"])),
         make.region(2, "aside_text", make.lines(440, 200, ["(2)"])),
-        body(3, 240),
+        make.region(3, "aside_text", make.lines(480, 240, ["(3)"])),
     )
-    assert labels(blocks)[1] == ("formula", "f(x) = a + bx (2)")
-    assert len(blocks) == 3
+    assert {block.text: block.label for block in blocks if len(block.text) == 3} == {"(2)": "text", "(3)": "aside_text"}
+
+
+# --- captions and headings ----------------------------------------------------------------------------------------------
+
+
+def pictured(size: float, y: float, texts: list[str]) -> list[str]:
+    picture = make.region(1, "picture", [], bbox=[60.0, 300.0, 400.0, 450.0])
+    words = make.region(2, "text", make.lines(80, y, texts, size=size))
+    return [block.label for block in scan(body(0, 100, 8), picture, words, body(3, 560)) if block.text in texts]
+
+
+def test_small_print_right_below_a_picture_is_its_caption() -> None:
+    assert pictured(8.0, 455, ["The harbour in the year of the flood"]) == ["caption"]
+
+
+@pytest.mark.parametrize(("size", "y"), [(10.0, 455), (8.0, 490), (8.0, 280)])
+def test_text_of_the_usual_size_or_farther_away_is_no_caption(size: float, y: float) -> None:
+    assert pictured(size, y, ["The harbour in the year of the flood"]) == ["text"]
+
+
+def test_a_wide_column_of_characters_is_a_heading_of_vertical_text() -> None:
+    def column(index: int, x: float, width: float, text: str) -> Region:
+        line = TextLine(bbox=[x, 60, x + width, 60 + width * len(text)], text=text, vertical=True)
+        return make.region(index, "text", [line])
+
+    texts = [
+        "数据的保管与发送方法说明",
+        "测量结果令人满意并且可靠",
+        "各单位应当完成核对工作事",
+        "没有发现明显差别的桥梁处",
+        "委员会认可了办法的使用人",
+    ]
+    body_columns = [column(n, 480 - 20 * n, 11, text) for n, text in enumerate(texts, 1)]
+    blocks = make.page(make.layout([column(0, 500, 17, "主要结果"), *body_columns])).blocks
+    assert [block.text for block in blocks if block.label == "section_header"] == ["主要结果"]
+    sentence = make.page(make.layout([column(0, 500, 17, "主要结果。"), *body_columns])).blocks
+    assert "section_header" not in [block.label for block in sentence]
 
 
 # --- lists and contents -----------------------------------------------------------------------------------------------
