@@ -54,6 +54,5 @@ def _locked(folder: Path) -> IO[bytes]:
 
 def _remove_abandoned(parent: Path, prefix: str) -> None:
     for folder in parent.glob(prefix + "*"):
-        with contextlib.suppress(OSError):  # in use, or somebody else's
-            with _locked(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError), _locked(folder):  # an error: in use, or somebody else's
+            shutil.rmtree(folder, ignore_errors=True)

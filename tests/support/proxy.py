@@ -1,4 +1,5 @@
 """A TCP proxy before a Kafka broker that loses some answers to produce requests: the broker has written, the producer does not hear of it.
+It can also be cut: the broker lives and nobody reaches it.
 
 It reads the frame headers of the protocol (length, api key, correlation id) and nothing else. A lost answer takes its connection
 with it, as a broken network does.
@@ -26,6 +27,18 @@ class LosesAnswers:
         self.target = 0
         self.lost = 0
         self.passed = 0
+        self._cut = False
+        self._open: set[socket.socket] = set()
+
+    def cut(self) -> None:
+        """End every connection, and every new one at once, until `mend`."""
+        self._cut = True
+        for end in list(self._open):
+            _end(end)
+
+    def mend(self) -> None:
+        """Let connections through again."""
+        self._cut = False
 
     def __enter__(self) -> LosesAnswers:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -40,11 +53,17 @@ class LosesAnswers:
                 client, _ = self._listener.accept()
             except OSError:
                 return
+            if self._cut:
+                client.close()
+                continue
             try:
                 broker = socket.create_connection(("127.0.0.1", self.target))
             except OSError:
                 client.close()
                 continue
+            self._open |= {client, broker}
+            if self._cut:  # meanwhile
+                self.cut()
             produces: set[int] = set()
             for source, sink, answers in ((client, broker, False), (broker, client, True)):
                 threading.Thread(target=self._pump, args=(source, sink, answers, produces), daemon=True).start()
@@ -68,8 +87,13 @@ class LosesAnswers:
                         produces.add(correlation)
                 sink.sendall(size + frame)
         for end in (source, sink):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+            self._open.discard(end)
+            _end(end)
+
+
+def _end(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def _read(source: socket.socket, size: int) -> bytes:
