@@ -36,6 +36,8 @@ TABLE_ROWS = 3
 """Rows from which text that the network took for a figure may be a table."""
 PROSE_LINES = 20
 """Lines from which a table, however sure, is prose when most of its text stands in long lines with gutters between: a newspaper's columns."""
+SIDE_TO_SIDE, SET = 0.8, 0.6
+"""Share of a column's width that a line covers which runs from side to side, and share of such lines in columns of prose, however narrow."""
 GRID_ROWS, GRID_CELLS, GRID_SHARE, GRID_WIDTH = 4, 3, 0.7, 9.0
 """Rows, pieces in a row, share of such rows from which text is a table, and the width of most of its text at most, in line heights: lines
 of three columns of prose have 12 and more."""
@@ -63,10 +65,21 @@ def is_no_table(score: float, lines: Sequence[TextLine]) -> bool:
     """Whether a table of this score is none: no cells in it, or, where it is weak, most of its text in long lines."""
     words = _words(lines)
     if score >= SURE_TABLE:
-        return len(words) >= PROSE_LINES and is_wide(words, CELL_WIDTH) and len(gutters.parts(lines)) > 1
+        parted = gutters.parts(lines) if len(words) >= PROSE_LINES else []
+        return len(parted) > 1 and (is_wide(words, CELL_WIDTH) or _is_set(parted))
     if sum(pieces(row) >= 2 for row in rows_of(words)) < 2:
         return True
     return score < WEAK_TABLE and (is_wide(words, CELL_WIDTH) or len(gutters.parts(lines)) > 1)
+
+
+def _is_set(columns: Sequence[Sequence[TextLine]]) -> bool:
+    """Whether most lines of columns run from side to side, as prose is set and cells are not."""
+    full = count = 0
+    for column in columns:
+        width = max(line.bbox[2] for line in column) - min(line.bbox[0] for line in column)
+        full += sum(line.bbox[2] - line.bbox[0] >= SIDE_TO_SIDE * width for line in column)
+        count += len(column)
+    return count >= PROSE_LINES and full >= SET * count
 
 
 def is_rows(lines: Sequence[TextLine]) -> bool:

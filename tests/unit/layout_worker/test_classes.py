@@ -170,6 +170,17 @@ def test_a_sure_table_of_columns_of_prose_is_text():
     assert {d.label for d in built([box("table", columns, 0.95)], columns)} == {"text"}
 
 
+def test_narrow_columns_of_prose_are_no_table_and_columns_of_cells_are():
+    columns = [one for c in range(3) for one in paragraph(60 + 130 * c, 100, 20, f"c{c}", 110.0, 9.0)]
+    assert {d.label for d in built([box("table", columns, 0.95)], columns)} == {"text"}
+    ragged = [
+        line(60 + 170 * c, 100 + 12 * r, "some words", size=9.0, width=40 + 23 * ((r * 7 + c * 3) % 5))
+        for r in range(20)
+        for c in range(3)
+    ]
+    assert {d.label for d in built([box("table", ragged, 0.95)], ragged)} == {"table"}
+
+
 def test_lines_of_an_aligned_table_are_its_own_whatever_else_boxes_them():
     table = cells(100, 6)
     below = paragraph(72, 200, 4)
