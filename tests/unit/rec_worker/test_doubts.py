@@ -65,6 +65,18 @@ def test_a_character_that_is_not_sure_is_no_anchor() -> None:
     assert texts(found, text) == ["主题的分区分配"]
 
 
+def test_in_a_line_with_a_doubt_what_is_read_less_than_surely_is_one_too() -> None:
+    text = "one two three four five six seven eight nine"
+    found = places(letters(text, {5: 0.5, 30: 0.75, 39: 0.75}), drawn(text), FLOOR)
+    assert text[39] == " "  # a space is not: it costs nothing but a space
+    assert texts(found, text) == ["two", "seven"]
+
+
+def test_a_mark_is_not_read_without_the_word_beside_it() -> None:
+    text = "- The list of things to be done"
+    assert texts(places(letters(text, {0: 0.5}), drawn(text), FLOOR), text) == ["- The"]
+
+
 def test_at_the_ends_of_the_line_nothing_is_cut() -> None:
     text = "消费者组把主题的分区分配给组内的成员"
     (first,) = places(letters(text, {0: 0.4}), drawn(text), FLOOR)
