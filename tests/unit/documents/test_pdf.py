@@ -129,6 +129,21 @@ def test_font_facts(bench: Bench) -> None:
     assert lines["upwards"].angle == -90.0
 
 
+@pytest.mark.parametrize(
+    ("text", "bold"),
+    [
+        ("/B 12 Tf (A heading of the page) Tj", True),
+        ("/F1 12 Tf (4.7 ) Tj /B 12 Tf (A heading of the page that is long enough) Tj", True),
+        ("/B 12 Tf (A lead-in that is longer:) Tj /F1 12 Tf ( in what follows) Tj", False),
+    ],
+    ids=["bold", "but for its number", "most of it"],
+)
+def test_a_line_is_bold_when_nearly_all_of_it_is(bench: Bench, text: str, bold: bool) -> None:
+    fonts = f"/Font << /B << /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold >> {FONT} >>"
+    (line,) = bench.open(one_page(f"BT 72 700 Td {text} ET", resources=fonts))[0].lines
+    assert line.bold is bold
+
+
 def test_text_that_cannot_be_seen_is_kept_apart_with_its_reason(bench: Bench) -> None:
     content = (
         text_at(72, 740, "black")

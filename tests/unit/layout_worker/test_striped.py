@@ -58,6 +58,25 @@ def test_a_cell_of_two_rows_with_rules_beside_it_breaks_no_table():
     assert box == pytest.approx([72, 100, 520, 175], abs=0.5)
 
 
+def test_rules_only_between_rows_leave_the_first_and_the_last_row_in_the_table():
+    rules = [across(118 + 18 * i) for i in range(4)]
+    (box,) = by_stacks(rules, [], [*rows(104, 5, columns=2), line(80, 70, 300.0), line(80, 204, 300.0)])
+    assert box == pytest.approx([72, 104, 520, 187], abs=0.5)
+
+
+def test_a_coloured_head_with_rows_under_it_is_a_table():
+    head = FilledBox(bbox=[72, 100, 520, 118], color="#d9e5f7")
+    (box,) = by_stacks([], [head], [*rows(103, 4, columns=2), *prose(230, 3)])
+    assert box == pytest.approx([72, 100, 520, 168], abs=0.5)
+    assert by_stacks([], [head], [*rows(103, 1, columns=2), *prose(125, 5)]) == []
+
+
+def test_a_plot_between_two_rules_is_none():
+    axis = [line(80, 120 + 30 * i, 12.0) for i in range(5)]
+    names = [line(130 + 80 * i, 290, 30.0) for i in range(5)]
+    assert by_stacks([across(60), across(330)], [], [*axis, *names]) == []
+
+
 def test_columns_of_vertical_text_between_two_rules_are_no_table():
     columns = [TextLine(bbox=[80 + 22 * i, 105, 92 + 22 * i, 380], text="文字" * 12, vertical=True) for i in range(12)]
     assert by_stacks([across(100), across(390)], [], columns) == []
