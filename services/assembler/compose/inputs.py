@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from shared.children.block import Block
 from shared.contracts.codec import decode
-from shared.contracts.errors import DocfleetError, ErrorCode, ErrorInfo
+from shared.contracts.errors import DocfleetError, ErrorCode, ErrorInfo, Phase
 from shared.contracts.layout import Inspection, TaskError
 from shared.contracts.records import ComposePage
 from shared.objects import keys
@@ -77,9 +77,24 @@ class Inputs:
             raise
         return blocks, missing
 
+    async def kept_picture(self, task: ComposePage, inspection: Inspection) -> str | None:
+        """Key of the page's picture beside the result, where `options.pictures` asks for it and there is one."""
+        if not inspection.options.pictures or not task.laid_out:
+            return None
+        name = (task.document_id, task.generation, task.page_no)
+        picture = await self.optional(keys.picture(*name))
+        if picture is None:
+            return None
+        await self._store.put_once(self._bucket, keys.page_image(*name), picture, "image/jpeg")
+        return keys.page_image(*name)
+
     async def _page(self, document_id: str, generation: int, number: int) -> bytes | None:
+        return await self.optional(keys.composed_page(document_id, generation, number))
+
+    async def optional(self, key: str) -> bytes | None:
+        """An object, or none when it is not there."""
         try:
-            return await self._store.get(self._bucket, keys.composed_page(document_id, generation, number))
+            return await self._store.get(self._bucket, key)
         except DocfleetError as error:
             if error.code is ErrorCode.source_missing:
                 return None
@@ -111,3 +126,14 @@ async def _together(reads: Iterable[Awaitable[T]]) -> list[T]:
             return await read
 
     return list(await asyncio.gather(*(one(read) for read in reads)))
+
+
+def lost_error(task_id: str, page_no: int) -> ErrorInfo:
+    """The error of a task that was proven lost twice."""
+    phase = Phase(task_id.partition("-")[0]) if not task_id.startswith("compose") else Phase.assemble
+    error = DocfleetError(
+        ErrorCode.timeout,
+        f"the task {task_id} was lost twice: whoever could have answered it is done, and has not; submit the document again",
+        attempts=2,
+    )
+    return error.info(phase, page_no)

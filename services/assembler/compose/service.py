@@ -15,14 +15,14 @@ import msgspec
 
 from services.assembler.compose.cache import reusable
 from services.assembler.compose.calls import DocumentReply, DocumentRequest, PageReply, PageRequest, StoredDocument
-from services.assembler.compose.inputs import Inputs
+from services.assembler.compose.inputs import Inputs, lost_error
 from services.assembler.document.document import DocumentInput, expressed
 from shared.children.block import Block
 from shared.children.child import Child
 from shared.contracts.codec import decode, encode, sha256
-from shared.contracts.errors import DocfleetError, ErrorCode, ErrorInfo, Phase
+from shared.contracts.errors import DocfleetError, ErrorCode, Phase
 from shared.contracts.ids import task_id as page_task_id
-from shared.contracts.layout import CacheEntry, DoneMark, Inspection
+from shared.contracts.layout import CacheEntry, DoneMark
 from shared.contracts.records import (
     CloseDocument,
     ComposeDocument,
@@ -140,7 +140,7 @@ class Compose:
 
     async def _page(self, task: ComposePage) -> PageComposed:
         key = keys.composed_page(task.document_id, task.generation, task.page_no)
-        stored = await self._stored(key)
+        stored = await self._inputs.optional(key)
         if stored is None:
             stored = await self._store.put_once(self._bucket, key, await self._composed_page(task))
         return PageComposed(
@@ -158,7 +158,7 @@ class Compose:
             raise DocfleetError(ErrorCode.internal, f"the document has {len(inspection.pages)} pages")
         geometry = inspection.pages[task.page_no - 1]
         block, errors = await self._inputs.page(task)
-        errors += [_lost(task_id, task.page_no) for task_id in sorted(task.lost)]
+        errors += [lost_error(task_id, task.page_no) for task_id in sorted(task.lost)]
         request = PageRequest(
             document_id=task.document_id,
             generation=task.generation,
@@ -169,29 +169,18 @@ class Compose:
             rotation=geometry.rotation,
             laid_out=task.laid_out,
             errors=errors,
-            image_uri=await self._kept_picture(task, inspection),
+            image_uri=await self._inputs.kept_picture(task, inspection),
         )
         with block:
             _, out = await self._pages.call("page", request, [block], returns=PageReply)
         with out[0] as page:
             return page.tobytes()
 
-    async def _kept_picture(self, task: ComposePage, inspection: Inspection) -> str | None:
-        """Key of the page's picture beside the result, where `options.pictures` asks for it and there is one."""
-        if not inspection.options.pictures or not task.laid_out:
-            return None
-        name = (task.document_id, task.generation, task.page_no)
-        picture = await self._stored(keys.picture(*name))
-        if picture is None:
-            return None
-        await self._store.put_once(self._bucket, keys.page_image(*name), picture, "image/jpeg")
-        return keys.page_image(*name)
-
     # --- a document ---------------------------------------------------------------------------------------------------
 
     async def _document(self, task: ComposeDocument) -> DocumentComposed:
         key = keys.document(task.document_id, task.generation)
-        stored = await self._stored(key)
+        stored = await self._inputs.optional(key)
         described = None
         if stored is None:
             async with self._bulk if task.lane == "bulk" else nullcontext():
@@ -227,7 +216,7 @@ class Compose:
         blocks, failures = await self._inputs.pages(*name, wanted)
         for number in expressed(task.lost, total):
             if failures.get(str(number)) == []:
-                failures[str(number)] = [_lost(page_task_id("compose", task.generation, [number]), number)]
+                failures[str(number)] = [lost_error(page_task_id("compose", task.generation, [number]), number)]
         try:
             given = DocumentInput(
                 inspection=inspection,
@@ -276,14 +265,14 @@ class Compose:
         """Write `done/`, and the cache entry of a success."""
         if task.status == "success":
             await self._remember(task)
-        stored = await self._stored(keys.done(task.document_id))
+        stored = await self._inputs.optional(keys.done(task.document_id))
         if stored is None or decode(stored, DoneMark).generation < task.generation:
             mark = DoneMark(document_id=task.document_id, generation=task.generation, status=task.status)
             await self._store.put(self._bucket, keys.done(task.document_id), encode(mark), "application/json")
 
     async def _remember(self, task: CloseDocument) -> None:
         name = (task.document_id, task.generation)
-        stored = await self._stored(keys.document(*name))
+        stored = await self._inputs.optional(keys.document(*name))
         if stored is None:
             return  # purged meanwhile
         described = await self._described(stored)
@@ -303,26 +292,6 @@ class Compose:
             inspection.tenant, described.source.sha256 or "", inspection.options_hash, inspection.pipeline_fingerprint
         )
         await self._store.put(self._bucket, key, encode(entry), "application/json")
-
-    async def _stored(self, key: str) -> bytes | None:
-        """An object, or none when it is not there."""
-        try:
-            return await self._store.get(self._bucket, key)
-        except DocfleetError as error:
-            if error.code is ErrorCode.source_missing:
-                return None
-            raise
-
-
-def _lost(task_id: str, page_no: int) -> ErrorInfo:
-    """The error of a task that was proven lost twice."""
-    phase = Phase(task_id.partition("-")[0]) if not task_id.startswith("compose") else Phase.assemble
-    error = DocfleetError(
-        ErrorCode.timeout,
-        f"the task {task_id} was lost twice: whoever could have answered it is done, and has not; submit the document again",
-        attempts=2,
-    )
-    return error.info(phase, page_no)
 
 
 def _reference(bucket: str, key: str, data: bytes) -> ObjectRef:

@@ -24,7 +24,7 @@ def main() -> int:
     if settings.join.driver == "embedded":
         from services.assembler.join.embedded import run
     else:
-        from services.assembler.join.faust_app import run
+        from services.assembler.join.faust_run import run
     return run(settings, health)
 
 

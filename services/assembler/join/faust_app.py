@@ -25,7 +25,6 @@ import threading
 import time
 from typing import Any
 
-import faust
 import structlog
 from aiokafka.errors import IllegalStateError
 from aiokafka.partitioner import murmur2
@@ -47,7 +46,7 @@ from services.assembler.join.faust_tables import (
     record_of,
 )
 from services.assembler.join.memory import Document, Page, encode_state
-from services.assembler.join.offsets import CannotStart, checked_partitions, committed, offsets_since
+from services.assembler.join.offsets import checked_partitions, committed, offsets_since
 from services.assembler.join.outbox import Outbox
 from services.assembler.join.positions import Positions
 from services.assembler.join.proofs import LOOK_S
@@ -294,29 +293,3 @@ def _end(why: str) -> None:
     log.critical("ended by an error", why=why)
     sys.stderr.flush()
     os._exit(UNDELIVERED)
-
-
-def run(settings: Settings, health: Health) -> int:
-    """Run until SIGTERM or SIGINT. 0 when it ended as asked, 1 when it could not start or go on, 3 when it was stuck, 4 after a
-    failed append."""
-    health.ready("recovery", False, "starting")
-    if os.environ.get("PROCESSING_GUARANTEE", "at_least_once") != "at_least_once":
-        log.error("the join runs at_least_once only; unset PROCESSING_GUARANTEE")
-        return 1
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
-        join = FaustJoin(settings, health)
-    except (CannotStart, DocfleetError) as error:
-        log.error("cannot start", why=str(error))
-        return 1
-    worker = faust.Worker(join.app, loop=loop, quiet=True, override_logging=False, redirect_stdouts=False)
-    worker.spinner = None
-    try:
-        worker.execute_from_commandline()
-    except SystemExit as end:
-        return int(end.code or 0) if not isinstance(end.code, str) else 1
-    except Exception:
-        log.exception("ended by an error")
-        return 1
-    return 0
