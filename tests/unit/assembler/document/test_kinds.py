@@ -98,6 +98,12 @@ def test_small_marked_text_at_the_foot_is_a_footnote_with_its_rest() -> None:
     assert [block.label for block in blocks] == ["text", "footnote", "footnote", "page_footer"]
 
 
+@pytest.mark.parametrize("mark", ["*", "**) ", "† ", "†) ", "① ", "[3] ", "12 "])
+def test_notes_have_marks_of_many_kinds(mark: str) -> None:
+    blocks = scan(body(0, 100, 20), note(1, 700, [f"{mark}See the older report of the town."]))
+    assert [block.label for block in blocks] == ["text", "footnote"]
+
+
 @pytest.mark.parametrize(
     ("text", "size", "y"),
     [
