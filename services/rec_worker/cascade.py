@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from services.rec_worker.call import Looks
 from services.rec_worker.crops import Pixels
-from services.rec_worker.doubts import Place, places, spliced
+from services.rec_worker.doubts import Place, is_sparse, places, spliced
 from shared.contracts.codec import sha256
 from shared.contracts.document import ModelRef
 from shared.models.ctc import Letter, Line
@@ -54,8 +54,13 @@ class Cascade:
         if self._draft is None:
             return [line[:2] for line in self._reader.read(planes, bucket)]
         lines = self._draft.read(planes, bucket)
-        doubtful = [number for number, line in enumerate(lines) if line.weakest < self._floor]
-        cut = {number: places(lines[number].letters, crops[number], self._floor) for number in doubtful}
+        sparse = {number for number, line in enumerate(lines) if is_sparse(line.letters, crops[number])}
+        doubtful = [number for number, line in enumerate(lines) if line.weakest < self._floor or number in sparse]
+        cut = {
+            number: places(lines[number].letters, crops[number], self._floor)
+            for number in doubtful
+            if number not in sparse
+        }
         parts = self._in_places(lines, crops, {number: found for number, found in cut.items() if found})
         lines = [parts.get(number, line) for number, line in enumerate(lines)]
         whole = [number for number in doubtful if number not in parts]

@@ -30,6 +30,8 @@ WARY = 0.8
 here with little confidence and there with some. Without this the large network has 14 % to read, and 104 characters are wrong."""
 MOST = 0.75
 """Share of the line's width that its places may have; above, the line is read as a whole."""
+WIDEST_LETTER = 60
+"""Columns of ink of a letter. A wide character drawn 48 px high and not squeezed has 48 at most."""
 _BLANK = 0.2
 """A column is blank where its contrast is below this share of the line's; as `crops` has it."""
 
@@ -50,6 +52,12 @@ class _Edge(NamedTuple):
     letter: int
     column: int
     anchors: str
+
+
+def is_sparse(letters: Sequence[Letter], crop: Pixels) -> bool:
+    """Whether there is much more ink than letters: what stands on its head the draft reads as one sure letter where there are three."""
+    most = WIDEST_LETTER * sum(1 for letter in letters if letter.text.strip())
+    return crop.shape[1] > most and int(np.count_nonzero(~blank_columns(crop))) > most
 
 
 def places(letters: Sequence[Letter], crop: Pixels, floor: float) -> list[Place]:

@@ -16,9 +16,10 @@ import msgspec
 from services.rec_worker.call import PageRead, PageToRead
 from services.rec_worker.facts import Busy, count
 from services.rec_worker.pages import PageCache, page_key
-from services.rec_worker.places import Places
 from shared.children.block import Block
 from shared.children.child import Child
+from shared.children.places import Places
+from shared.children.preference import bulk_places
 from shared.contracts.codec import decode, encode, sha256
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
 from shared.contracts.layout import Doubt, PageLayout, Reading, Region, RegionReading
@@ -51,7 +52,7 @@ class RecWorker:
         self._documents = Documents(settings.limits)
         streams = settings.engines.streams or cores()
         calls = min(stage.max_in_flight, profile(settings.engines).calls_per_stream * streams)
-        self._places = Places(calls)
+        self._places = Places(calls, bulk_places(calls))
         self._pages = PageCache(settings.rec.page_cache_bytes)
         self._busy = Busy(streams)
         self._engine = Child(

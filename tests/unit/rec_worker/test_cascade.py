@@ -117,6 +117,13 @@ def test_only_the_word_in_doubt_is_read_again() -> None:
     assert both.looks() == Looks(part=1)
 
 
+def test_a_sure_letter_with_ink_for_many_is_read_again_as_a_whole() -> None:
+    both, _, _ = cascade([words("如", 1)])
+    crop = np.tile(np.array([0, 255], dtype=np.uint8).repeat(24)[:, None, None], (1, 128, 3))
+    assert both.read([crop], 128) == [("large 0", 0.99)]
+    assert both.looks() == Looks(whole=1)
+
+
 def test_a_cut_that_went_wrong_is_found_out_and_the_line_read_as_a_whole() -> None:
     text = "消费者组把主题的分区分配给组内的成员"
     both, reader, _ = cascade([words(text, 6)])

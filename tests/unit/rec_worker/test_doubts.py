@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.rec_worker.crops import Pixels
-from services.rec_worker.doubts import MOST, Place, blank_columns, places, spliced
+from services.rec_worker.doubts import MOST, Place, blank_columns, is_sparse, places, spliced
 from shared.models.ctc import Letter
 from shared.models.reader import FRAME
 
@@ -129,6 +129,14 @@ def test_anchors_may_come_back_in_another_width_and_with_spaces() -> None:
     whole = spliced(line, [place], [letters("，供 水系统")])
     assert whole is not None
     assert "".join(letter.text for letter in whole) == "完整的库存，供 水系统每年春季都需"
+
+
+@pytest.mark.parametrize(
+    ("read", "shown", "sparse"),
+    [("如", "怪我咯怪我咯", True), ("怪我咯", "怪我咯", False), ("如", "如     ", False), ("", "怪我咯怪我咯", True)],
+)
+def test_a_letter_where_there_is_ink_for_three_is_too_little(read: str, shown: str, sparse: bool) -> None:
+    assert is_sparse(letters(read), drawn(shown, ink=15)) is sparse
 
 
 @given(st.text("ab 中文，。", min_size=1, max_size=60), st.sets(st.integers(0, 59), max_size=6))
