@@ -28,6 +28,8 @@ from shared.settings import Limits
 from tests.support.processes import Missing, cache_folder, locked
 
 FOLDER = Path(__file__).with_name("formats")
+HOCR_PAGES = 20
+"""Pages of a document up to which its hOCR is checked: on 142 pages hocr-spec did not end within five minutes."""
 CHECKED: tuple[Name, ...] = ("docling", "hocr")
 
 
@@ -77,6 +79,9 @@ def main() -> int:
         for index, path in enumerate(parsed):
             document = exports.read(path)
             for name in CHECKED:
+                if name == "hocr" and len(document.pages) > HOCR_PAGES:
+                    print(f"{path} {name}: not checked, {len(document.pages)} pages are too many for hocr-spec")
+                    continue
                 target = Path(temporary) / f"{index}-{path.stem}{FORMATS[name].suffix}"
                 try:
                     target.write_bytes(exports.export(exports.Given(document), name, Limits()))
