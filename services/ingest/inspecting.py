@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from shared.children.places import Places
+from shared.children.preference import bulk_places
 from shared.contracts import ids
 from shared.contracts.codec import decode, encode
 from shared.contracts.errors import DocfleetError, ErrorCode
@@ -36,7 +38,8 @@ class Inspector:
         self._store = store
         self._bucket = settings.objects.bucket
         self._documents = Documents(settings.limits)
-        self._inspecting = asyncio.Semaphore(settings.ingest.inspections)
+        at_once = settings.ingest.inspections
+        self._inspecting = Places(at_once, bulk_places(at_once))
         self._fingerprint = pipeline_fingerprint(settings)
         self._folder = Scratch("docfleet-ingest")
 
@@ -103,7 +106,7 @@ class Inspector:
     async def _inspect(self, submission: DocumentSubmitted, delivery: Delivery[Any]) -> Inspection:
         source, options = submission.source, submission.options
         filename = source.key.rsplit("/", 1)[-1]
-        async with self._inspecting:
+        async with self._inspecting.hold():
             started = time.monotonic()
             with tempfile.NamedTemporaryFile(dir=self._folder.path) as file:
                 path = Path(file.name)

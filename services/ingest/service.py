@@ -19,6 +19,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait
 from services.ingest import intake, rules, twins
 from services.ingest.cache import cached_answer
 from services.ingest.inspecting import Inspector, document_id_of, source_info
+from shared.children.preference import current_lane, in_lane
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
 from shared.contracts.layout import Inspection
 from shared.contracts.options import Lane
@@ -138,7 +139,7 @@ class Ingest:
             wait=wait_exponential(multiplier=0.1, max=2.0),
             reraise=True,
         ):
-            with attempt:
+            with attempt, in_lane("bulk" if ruled.priority == "bulk" else current_lane()):
                 submission, opened = await self._inspector.look(ruled, delivery)
         return [await self._decided(submission, opened)]
 

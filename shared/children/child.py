@@ -1,8 +1,8 @@
 """The parent side of a child process: calls go in, answers come out, and the child is replaced when it dies or is worn.
 
 What can crash or hang (hostile bytes, networks) runs there, so that the process which polls Kafka does neither. At most
-`threads` calls are in the child at once; further ones wait here, where a death does not touch them, and their clock starts
-when they are handed over. A call that was cancelled keeps its place and its clock until the child is through with it.
+`threads` calls are in the child at once; further ones wait here, those of the first lane before bulk, where a death does not touch
+them, and their clock starts when they are handed over. A call that was cancelled keeps its place and its clock until the child is through with it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from shared.children import wire
 from shared.children.block import Block
 from shared.children.errors import ChildDied, ChildFault
 from shared.children.life import Life
+from shared.children.places import Places
+from shared.children.preference import current_lane
 from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
 from shared.telemetry import metrics
 
@@ -57,7 +59,7 @@ class Child:
         self._call_timeout_s = call_timeout_s
         self._start_timeout_s = start_timeout_s
         self._threads = threads
-        self._places = asyncio.Semaphore(threads)
+        self._places = Places(threads)
         self._lock = asyncio.Lock()
         self._life: Life | None = None
         self._closed = False
@@ -90,20 +92,21 @@ class Child:
         Raises the `DocfleetError` that was raised there (`resource_limit` for a `MemoryError`), `ChildFault` for other
         exceptions, `ChildDied` and `ChildStalled` (see there), `Unavailable("child", …)` when a child cannot be started.
         """
+        lane = current_lane()
         body, all_blocks, large, extra = wire.body_and_blocks(argument, blocks)
         try:
-            await self._places.acquire()
+            await self._places.take(lane)
             try:
                 async with self._lock:
                     life = await self._alive_for_call()
                     answered = life.request(method, body, all_blocks, large, timeout_s or self._call_timeout_s)
             except BaseException:
-                self._places.release()
+                self._places.give_back(lane)
                 raise
         finally:
             if extra is not None:
                 extra.close()
-        answered.add_done_callback(lambda _: self._places.release())
+        answered.add_done_callback(lambda _: self._places.give_back(lane))
         try:
             answer, descriptors = await asyncio.shield(answered)
         except asyncio.CancelledError:

@@ -14,6 +14,7 @@ import numpy as np
 from PIL import Image
 
 from shared.children.block import Block
+from shared.children.preference import BULK_EVERY
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.documents import sniff
 from shared.documents.flow import FlowAnswer, FlowCall
@@ -22,8 +23,9 @@ from shared.documents.limits import Bounds, check_bytes
 from shared.documents.page import DecodeCall, EncodeCall, InspectCall, Inspected, PageAnswer, PageCall, Picture
 from shared.documents.pictures import jpeg_of
 
-KEEP_OPEN = 4
-"""Documents: pages of one document tend to come together, those of a handful interleave."""
+KEEP_OPEN = BULK_EVERY + 1
+"""Documents: pages of one document tend to come together, those of a handful interleave. While short documents pass a long one, its next
+page comes after at most `BULK_EVERY - 1` of theirs, and it should be found open: a long one takes long to open."""
 
 
 class Opened(Protocol):

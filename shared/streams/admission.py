@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
+from shared.children.preference import Preference, bulk_places
 from shared.contracts.options import Lane
-from shared.streams.lanes import Preference
 from shared.streams.work import Assignment, Item, Place
 
 
@@ -71,7 +71,9 @@ class Admission:
             return None
         heads = {lane: self._head(lane) for lane in self._assignments}
         bulk = sum(item.assignment.lane == "bulk" for item in self.admitted)
-        lane = self._preference.choose({lane: head is not None for lane, head in heads.items()}, bulk, self._max)
+        lane = self._preference.choose(
+            {lane: head is not None for lane, head in heads.items()}, bulk, bulk_places(self._max)
+        )
         head = heads[lane] if lane else None
         if lane is None or head is None:
             return None
@@ -82,7 +84,7 @@ class Admission:
         # The next record of this lane comes from the next partition.
         queue = self._assignments[lane]
         queue.rotate(-1 - queue.index(head))
-        self._preference.admitted(lane, heads["bulk"] is not None)
+        self._preference.taken(lane, heads["bulk"] is not None)
         return self._admit(item)
 
     def _head(self, lane: Lane) -> Assignment | None:

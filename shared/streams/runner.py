@@ -19,6 +19,7 @@ from typing import Any
 
 import structlog
 
+from shared.children.preference import in_lane
 from shared.contracts.errors import Unavailable
 from shared.settings import Settings
 from shared.streams.admission import Admission
@@ -210,7 +211,8 @@ class Runner:
         )
         again, through = False, False
         try:
-            again = not await self._life.lead(item)
+            with in_lane(item.assignment.lane):
+                again = not await self._life.lead(item)
             through = True
             if not again:
                 tracker.complete(item.offset)

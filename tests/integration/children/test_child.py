@@ -18,6 +18,7 @@ import pytest
 from shared.children.block import Block
 from shared.children.child import Child
 from shared.children.errors import ChildDied, ChildFault, ChildStalled
+from shared.children.preference import in_lane
 from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
 from tests.support.child_programs import Ask, Told
 
@@ -267,3 +268,21 @@ def running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+async def test_a_call_of_the_first_lane_passes_the_bulk_calls_that_wait() -> None:
+    ended: list[str] = []
+
+    async def call(one: Child, name: str) -> None:
+        await one.call("sleep", Ask(number=0.02), returns=Told)
+        ended.append(name)
+
+    async with child(threads=1) as one:
+        await one.start()
+        with in_lane("bulk"):
+            calls = [asyncio.create_task(call(one, f"long {page}")) for page in range(12)]
+        await asyncio.sleep(0)
+        await asyncio.gather(*(call(one, f"short {number}") for number in range(3)))
+        assert ended[:4] == ["long 0", "short 0", "short 1", "short 2"]
+        await asyncio.gather(*calls)
+    assert ended[4:] == [f"long {page}" for page in range(1, 12)]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from shared.children.preference import current_lane
 from shared.contracts.codec import encode
 from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
 from shared.contracts.records import CancelDocument
@@ -285,6 +286,16 @@ async def test_both_lanes_are_read_and_the_first_is_preferred(broker: str) -> No
     half = run.stage.done[: len(run.stage.done) // 2]
     assert sum("-f" in name for name in half) > 25
     assert sum("-b" in name for name in half) >= 5
+
+
+async def test_work_knows_its_lane_wherever_it_waits(broker: str) -> None:
+    put(broker, *[task(f"ok-b{n}", lane="bulk") for n in range(3)], to="docs.rec.bulk")
+    put(broker, *[task(f"ok-f{n}") for n in range(3)])
+    stage, lanes = ToyStage(), dict[str, str]()
+    stage.on_process = lambda delivery: lanes.update({delivery.record.task_id: current_lane()})
+    async with running(settings(broker), stage) as run:
+        await run.until(lambda: len(stage.done) == 6)
+    assert lanes == {f"ok-{lane[0]}{n}": lane for lane in ("bulk", "first") for n in range(3)}
 
 
 async def test_the_clean_mark_is_gone_before_the_first_record_is_worked_on(broker: str) -> None:

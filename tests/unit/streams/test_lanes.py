@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shared.children.preference import BULK_EVERY, Preference, bulk_places
 from shared.contracts.records import DocumentSubmitted, RecTask, RegionsRead, SourceRef
-from shared.streams.lanes import BULK_EVERY, Preference, bulk_places, lane_of, topic_of
+from shared.streams.lanes import lane_of, topic_of
 
 pytestmark = pytest.mark.unit
 
@@ -31,7 +32,7 @@ def test_the_first_lane_is_preferred_and_the_second_never_starves() -> None:
     for _ in range(100):
         lane = preference.choose({"first": True, "bulk": True}, 0, 8)
         assert lane is not None
-        preference.admitted(lane, bulk_waiting=True)
+        preference.taken(lane, bulk_waiting=True)
         chosen.append(lane)
     assert chosen.count("bulk") == 100 // BULK_EVERY
     assert max(len(run) for run in "".join("b" if lane == "bulk" else "f" for lane in chosen).split("b")) < BULK_EVERY
@@ -52,4 +53,4 @@ def test_bulk_work_leaves_a_place_for_the_first_lane(places: int) -> None:
 
 
 def test_bulk_at_its_places_waits() -> None:
-    assert Preference().choose({"bulk": True}, bulk_places(8), 8) is None
+    assert Preference().choose({"bulk": True}, bulk_places(8), bulk_places(8)) is None
