@@ -10,7 +10,7 @@ from statistics import mean, median
 
 from msgspec.structs import replace
 
-from services.assembler.document import ruled, tables
+from services.assembler.document import columns, ruled, tables
 from services.assembler.document.boxes import clipped, shared_area, union
 from services.assembler.document.fonts import set_size
 from services.assembler.document.paragraphs import is_form, paragraphs
@@ -75,6 +75,12 @@ def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout,
     label = reading.label if reading is not None and reading.label is not None else region.label
     box = reading.bbox if reading is not None and reading.bbox is not None else region.bbox
     common = _Common(region, reading, layout, label, method, model)
+    beside = _columns(region, reading, pieces) if label == "table" else []
+    if beside:
+        label = "text"
+        common = _Common(region, reading, layout, label, method, model)
+        groups = [group for column in beside for group in paragraphs(column)]
+        return _paragraphs(common, groups)
     if label == "table":
         table = _grid(region, reading, pieces, layout, box)
         if table is not None or not pieces:
@@ -88,14 +94,24 @@ def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout,
         return [common.block(0, box, _code(lines), lines)] if lines else []
     if reading is not None and reading.text is not None and (reading.text.strip() or reading.latex):
         return [common.block(0, box, reading.text.strip(), pieces)]
-    groups = paragraphs(pieces, whole=label in WHOLE)
-    out = [
-        common.block(index, union([piece.box for piece in group]), joined([piece.text for piece in group]), group)
-        for index, group in enumerate(groups)
-    ]
+    out = _paragraphs(common, paragraphs(pieces, whole=label in WHOLE))
     if not out and (label in KEPT_EMPTY or (reading is not None and reading.latex)):
         out = [common.block(0, box, "", [])]
     return out
+
+
+def _columns(region: Region, reading: RegionReading | None, pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Columns of running text where the layout saw a table without drawn cells and no VL model says that it is one."""
+    if region.grid is not None or (reading is not None and reading.method == "vl"):
+        return []
+    return columns.of_text(pieces)
+
+
+def _paragraphs(common: _Common, groups: Sequence[list[Piece]]) -> list[Block]:
+    return [
+        common.block(index, union([piece.box for piece in group]), joined([piece.text for piece in group]), group)
+        for index, group in enumerate(groups)
+    ]
 
 
 def apart(line: TextLine, index: int, layout: PageLayout, layer: ContentLayer) -> Block:

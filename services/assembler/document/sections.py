@@ -49,7 +49,7 @@ _SENTENCE_ENDS = ".。!！?？;；,，:："
 
 
 def promoted(blocks: Sequence[Block]) -> list[Block]:
-    """Blocks of one page; numbered single lines in larger or bold type are headings, whatever the layout took them for."""
+    """Blocks of one page; numbered lines, one or two, in larger or bold type are headings, whatever the layout took them for."""
     usual = usual_size(blocks)
     numbers = [block for block in blocks if block.text and block.text.strip(". …·").isdigit()]
     return [
@@ -69,7 +69,9 @@ def _leads(block: Block, numbers: Sequence[Block]) -> bool:
 
 
 def _is_heading(block: Block, usual: float | None) -> bool:
-    if block.label not in ("text", "caption") or block.content_layer != "body" or len(block.lines) != 1 or not usual:
+    if block.label not in ("text", "caption") or block.content_layer != "body" or not usual:
+        return False
+    if len(block.lines) != 1 and not _is_long_heading(block, usual):
         return False
     last = block.text.rstrip()[-1:]
     if not last or last in _SENTENCE_ENDS or last.isdigit():
@@ -82,6 +84,13 @@ def _is_heading(block: Block, usual: float | None) -> bool:
         return False
     least = 1.0 if block.method != "native" and _PARTS.match(block.text) else PROMOTED
     return block.bold or (block.font_size is not None and block.font_size >= least * usual)
+
+
+def _is_long_heading(block: Block, usual: float) -> bool:
+    """Two lines are a heading only with a number and in type that is clearly set apart."""
+    large = block.font_size is not None and block.font_size >= SET_APART * usual
+    apart = large or (block.bold and block.font_size is not None and block.font_size >= PROMOTED * usual)
+    return len(block.lines) == 2 and len(block.text) <= SHORT and apart and HEADING.match(block.text) is not None
 
 
 def levelled(blocks: Sequence[Block], outline: Sequence[OutlineEntry]) -> list[Block]:

@@ -87,3 +87,10 @@ def test_the_entries_of_a_table_of_contents_are_no_headings() -> None:
         regions.append(make.region(2 * index + 2, "text", make.lines(500, y, [str(4 + index)])))
     blocks: list[Block] = make.page(make.layout(regions)).blocks
     assert "section_header" not in [block.label for block in blocks]
+
+
+@pytest.mark.parametrize(("size", "label"), [(13.0, "section_header"), (10.0, "text")])
+def test_a_numbered_heading_over_two_lines(size: float, label: str) -> None:
+    lines = make.lines(60, 60, ["2.1 On the collection", "of the old town"], size=size, bold=size > 10)
+    regions = [make.region(0, "text", lines), make.region(1, "text", make.lines(60, 120, FULL * 3))]
+    assert make.page(make.layout(regions)).blocks[0].label == label
