@@ -43,8 +43,8 @@ MAX_ITEMS = 1_500
 
 
 class Item(msgspec.Struct, frozen=True):
-    """A thing to be put in order. `lines`: text lines it has; `pair`: its text is like `name: value`; `head`: it is
-    a heading, a picture or a table, which span columns where they stand alone."""
+    """A thing to be put in order. `lines`: text lines it has; `pair`: its text is like `name: value`; `head`: a heading, picture or table,
+    which spans columns where it stands alone."""
 
     box: tuple[float, float, float, float]
     lines: int = 1
@@ -236,8 +236,7 @@ def _beside(
 
 
 def _alone(gutter: _Gutter, indices: Sequence[int], items: Sequence[Item], line: float) -> set[int]:
-    """Things of one side with white beside them and both sides below, which so span the columns: headings, pictures and tables,
-    the short text that goes with one, and what stands first on the page."""
+    """Things of one side with white beside them and both sides below: heads, short text that goes with one, what stands first."""
     end = min(max((items[i].middle for i in side), default=0.0) for side in (gutter.left, gutter.right))
     found: set[int] = set()
     bottom: float | None = None
