@@ -3,7 +3,8 @@
 For one submission: apply the rules, pin the object (size, etag), keep the envelope, fetch and hash, inspect in a document child, look for
 a result of the same content, then one answer: `DocumentOpened`, `DocumentCached`, or (through `failed`) `DocumentRejected`. Everything
 stored is written once, so a submission that comes again finds what the first one stored and gives the same answer. One that has to wait
-(for its time, or for a document with the same content) goes back to the topic, on the second lane, where it is in nobody's way.
+(for its time, or for a document with the same content) or may wait (a rule says so) goes to the topic's second lane, where it is in
+nobody's way.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait
 from services.ingest import intake, rules, twins
 from services.ingest.cache import cached_answer
 from services.ingest.inspecting import Inspector, document_id_of, source_info
-from shared.children.preference import current_lane, in_lane
+from shared.children.preference import current_lane
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
 from shared.contracts.layout import Inspection
 from shared.contracts.options import Lane
@@ -126,6 +127,10 @@ class Ingest:
             metrics.INGEST_DOCUMENTS.labels(outcome="ignored").inc()
             return []
         submission = ruled
+        if submission.priority == "bulk" and current_lane() == "first":
+            # Only a look into the record said so. Here it would take the place of somebody who waits.
+            metrics.INGEST_DOCUMENTS.labels(outcome="moved").inc()
+            return [Emit(WAITING, (delivery.key or b"").decode(errors="replace"), submission)]
         now = datetime.now(UTC)
         if submission.not_before is not None and submission.not_before > now:
             await asyncio.sleep(min((submission.not_before - now).total_seconds(), RESUBMIT_WAIT_S))
@@ -139,7 +144,7 @@ class Ingest:
             wait=wait_exponential(multiplier=0.1, max=2.0),
             reraise=True,
         ):
-            with attempt, in_lane("bulk" if ruled.priority == "bulk" else current_lane()):
+            with attempt:
                 submission, opened = await self._inspector.look(ruled, delivery)
         return [await self._decided(submission, opened)]
 

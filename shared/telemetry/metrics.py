@@ -66,7 +66,8 @@ CHILD_RESTARTS = Counter(
 INGEST_DOCUMENTS = Counter(
     "docfleet_ingest_documents_total",
     "Submissions by what became of them: `opened` (to be computed), `cached`, `waiting` (a document with the same content is being "
-    "computed; looked at again later), `deferred` (not due yet), `ignored` (an event that a rule does not want), `rejected`.",
+    "computed; looked at again later), `deferred` (not due yet), `moved` (patient, to the second lane), "
+    "`ignored` (an event that a rule does not want), `rejected`.",
     ["outcome"],
 )
 

@@ -18,6 +18,7 @@ from docfleet.reparsing import reparse
 from docfleet.sending import Sender
 from docfleet.sweep import sweep
 from services.ingest.service import Ingest
+from shared.children.preference import in_lane
 from shared.contracts.codec import decode, encode
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import DoneMark, Inspection
@@ -214,7 +215,8 @@ async def test_what_other_models_parsed_is_parsed_again_at_the_next_generation(s
     assert named.sent == 1
     again = decode(records(settings, "docs.incoming.bulk", 1)[0], DocumentSubmitted)
     assert (again.document_id, again.generation, again.priority, again.options.ocr) == ("a", 1, "bulk", "force")
-    (opened,) = await taken(ingest, encode(again))
+    with in_lane("bulk"):
+        (opened,) = await taken(ingest, encode(again))
     assert isinstance(opened, DocumentOpened), "never from the cache"
     other = decode(records(settings, "docs.incoming", 1)[0], DocumentSubmitted)
     assert (other.document_id, other.generation) == ("b", 1)

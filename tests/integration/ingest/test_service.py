@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from services.ingest.service import Ingest
+from shared.children.preference import in_lane
 from shared.contracts.codec import decode, encode, sha256
 from shared.contracts.document import Lineage, ParsedDocument
 from shared.contracts.errors import DocfleetError, ErrorCode
@@ -252,7 +253,13 @@ async def test_rules_hold_for_events_and_for_whole_records(tmp_path, store):
         await store.put_file("in", "acme/a.pdf", SAMPLES / "sample.pdf")
         assert await stage.process(event(stage, "gone.txt")) == []
         assert await stage.failed(event(stage, "gone.txt"), DocfleetError(ErrorCode.crashed, "x")) == []
-        (emit,) = await stage.process(event(stage, "acme/a.pdf"))
+        (moved,) = await stage.process(event(stage, "acme/a.pdf"))
+        assert moved.topic == "docs.incoming.bulk", "patient documents are not looked at among those of people who wait"
+        raw = encode(moved.record)
+        with in_lane("bulk"):
+            (emit,) = await stage.process(
+                delivered(stage.decode(raw, b"k"), key=b"k", timestamp=time.time(), trace_id="0" * 32, raw=raw)
+            )
         assert (emit.record.lane, emit.record.selected) == ("bulk", "2-3")
         inspection = decode(await store.get(BUCKET, keys.inspection(emit.record.document_id, 0)), Inspection)
         assert inspection.tenant == "acme"
