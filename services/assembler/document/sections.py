@@ -106,12 +106,14 @@ def levelled(blocks: Sequence[Block], outline: Sequence[OutlineEntry]) -> list[B
         if level is not None:
             levels[block.id] = level
     levels = _closed_up(levels)
-    known = dict(levels)
+    known = frozenset(levels)
+    middles = _middles(heads, levels)
+    sizes = sorted({head.font_size for head in heads if head.font_size}, reverse=True)
     before = 0
     for block in heads:
         if block.id not in known:
             # Type is a weak witness: it opens no level whose parent is missing.
-            levels[block.id] = min(_from_size(block, heads, known), before + 1)
+            levels[block.id] = min(_from_size(block, middles, sizes), before + 1)
         before = levels[block.id]
     return [
         replace(block, level=0)
@@ -148,17 +150,21 @@ def _closed_up(levels: dict[str, int]) -> dict[str, int]:
     return {block_id: rank[level] for block_id, level in levels.items()}
 
 
-def _from_size(block: Block, heads: Sequence[Block], levels: dict[str, int]) -> int:
-    """Level by font size: that of known headings of the same size, else the rank among all sizes of headings."""
-    own = block.font_size
-    if not own:
-        return 1
-    near = SAME_SIZE if block.method == "native" else SAME_SIZE_READ
+def _middles(heads: Sequence[Block], levels: dict[str, int]) -> dict[int, float]:
+    """Median font size of the headings of each level that is known."""
     known: dict[int, list[float]] = {}
     for head in heads:
         if head.id in levels and head.font_size:
             known.setdefault(levels[head.id], []).append(head.font_size)
-    middles = {level: median(sizes) for level, sizes in known.items()}
+    return {level: median(sizes) for level, sizes in known.items()}
+
+
+def _from_size(block: Block, middles: dict[int, float], sizes: Sequence[float]) -> int:
+    """Level by font size: that of known headings of the same size, else the rank among all sizes of headings (largest first)."""
+    own = block.font_size
+    if not own:
+        return 1
+    near = SAME_SIZE if block.method == "native" else SAME_SIZE_READ
     if middles:
         nearest = min(middles, key=lambda level: (abs(middles[level] - own), level))
         if abs(middles[nearest] - own) <= near * middles[nearest]:
@@ -166,7 +172,7 @@ def _from_size(block: Block, heads: Sequence[Block], levels: dict[str, int]) -> 
         larger = [level for level, size in middles.items() if size > own]
         return min(MAX_LEVEL, max(larger) + 1) if larger else 1
     steps: list[float] = []
-    for size in sorted({head.font_size for head in heads if head.font_size}, reverse=True):
+    for size in sizes:
         if not steps or size < steps[-1] * (1 - near):
             steps.append(size)
     return min(MAX_LEVEL, sum(1 for step in steps if step * (1 - near) > own) + 1)
