@@ -36,7 +36,8 @@ class Child:
     methods are the calls: `def method(self, argument: SomeStruct, blocks: list[Block]) -> tuple[SomeStruct, list[Block]]`.
     The blocks given to a method are closed after it returned, and so are those it returns once they are sent (arrays made
     of them stay valid). `settings` must be picklable. `memory_bytes` limits the address space, `recycle_bytes` is the
-    resident size after which the child is replaced between calls.
+    resident size after which the child is replaced between calls. Calls of the bulk lane hold at most `bulk_threads` of `threads` (all,
+    unless given): give fewer where their calls are long.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Child:
         recycle_bytes: int | None = None,
         call_timeout_s: float,
         threads: int = 1,
+        bulk_threads: int | None = None,
         start_timeout_s: float = 120.0,
     ) -> None:
         self.name = name
@@ -59,7 +61,7 @@ class Child:
         self._call_timeout_s = call_timeout_s
         self._start_timeout_s = start_timeout_s
         self._threads = threads
-        self._places = Places(threads)
+        self._places = Places(threads, bulk_threads)
         self._lock = asyncio.Lock()
         self._life: Life | None = None
         self._closed = False

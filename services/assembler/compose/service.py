@@ -84,6 +84,7 @@ class Compose:
             name="compose-documents",
             call_timeout_s=self._timeout_s,
             threads=DOCUMENTS_AT_ONCE,
+            bulk_threads=DOCUMENTS_AT_ONCE - 1,
         )
 
     def decode(self, value: bytes, key: bytes | None) -> Task:

@@ -286,3 +286,16 @@ async def test_a_call_of_the_first_lane_passes_the_bulk_calls_that_wait() -> Non
         assert ended[:4] == ["long 0", "short 0", "short 1", "short 2"]
         await asyncio.gather(*calls)
     assert ended[4:] == [f"long {page}" for page in range(1, 12)]
+
+
+async def test_long_calls_of_the_bulk_lane_leave_a_place_where_it_is_asked_for() -> None:
+    async with child(threads=2, bulk_threads=1) as one:
+        await one.start()
+        with in_lane("bulk"):
+            calls = [asyncio.create_task(one.call("sleep", Ask(number=15), returns=Told)) for _ in range(2)]
+        await asyncio.sleep(0)
+        await one.call("echo", Ask("short"), returns=Told)
+        assert not any(call.done() for call in calls)
+        calls[1].cancel()
+        await one.close()
+        await asyncio.gather(*calls, return_exceptions=True)
