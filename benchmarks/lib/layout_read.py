@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from types import TracebackType
 
-import msgspec
-
 from services.assembler.document.page import PageInput, compose_page
 from services.layout_worker.pages import LaidOut
 from services.rec_worker.call import PageRead, PageToRead
+from services.rec_worker.pages import page_with
 from shared.children.block import Block as Shared
 from shared.children.child import Child
 from shared.contracts.document import Block
@@ -60,7 +59,7 @@ class PageReader:
                 with Shared.of(page.jpeg) as jpeg:
                     width, height, pixels = await self._documents.decode(jpeg)
                 blocks.append(pixels)
-                asked = msgspec.structs.replace(asked, picture=(width, height))
+                asked = page_with(asked, layout, width, height)
             answer, _ = await self._engine.call("read", asked, blocks, returns=PageRead)
         finally:
             for block in blocks:

@@ -15,6 +15,7 @@ import msgspec
 from services.layout_worker import route, upright
 from services.layout_worker.boxes import Box, area, clipped, common, grown, iou, merged
 from services.layout_worker.found import FoundBox, FoundLine, Look, Strokes
+from services.layout_worker.keeping import may_be_part
 from services.layout_worker.regions import drawing, leftover, regions
 from services.layout_worker.regions.clean import clean
 from services.layout_worker.regions.drafts import HOLDS_TEXT, Draft, Drawn, Piece, Widget
@@ -66,6 +67,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Regions by what is known so far; the layout's own where nothing more is found."""
     within: list[Box] = []
     """Where lines are looked for, in page units; empty means everywhere. See `_places`."""
+    looked_at: list[Box] = []
+    """All that anybody will look at in the picture, in page units, where no lines are looked for; empty means everything."""
     picture: bool
     """Whether anybody needs the full picture."""
 
@@ -109,7 +112,8 @@ def plan(
     )
     search = _search(page, look, judged, drafts, inspection, settings)
     router = route.Router(inspection, settings.layout.route, page.width * page.height)
-    readers = {router.decide(draft).reader for draft in drafts}
+    readers = [router.decide(draft).reader for draft in drafts]
+    to_read = [draft.bbox for draft, reader in zip(drafts, readers, strict=True) if reader in ("rec", "vl")]
     return Plan(
         trust=judged,
         boxes=boxes,
@@ -120,7 +124,8 @@ def plan(
         search=search,
         drafts=drafts,
         within=_places(page, judged, drafts, inspection) if search == "lines" else [],
-        picture=search != "nothing" or options.pictures or bool(readers & {"rec", "vl"}),
+        looked_at=to_read if search != "lines" and may_be_part(inspection) else [],
+        picture=search != "nothing" or options.pictures or bool(to_read),
     )
 
 
@@ -297,4 +302,4 @@ def _scaled(box: Sequence[float], scale: tuple[float, float]) -> Box:
 
 def _on_page(piece: Piece, page: OpenedPage) -> Piece:
     bbox = [round(v, 2) for v in clipped(piece.line.bbox, page.width, page.height)]
-    return Piece(msgspec.structs.replace(piece.line, bbox=bbox), piece.red)
+    return msgspec.structs.replace(piece, line=msgspec.structs.replace(piece.line, bbox=bbox))

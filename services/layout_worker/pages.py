@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +18,7 @@ from services.layout_worker import flowing
 from services.layout_worker.finding import find_lines
 from services.layout_worker.flowing import StoredPicture
 from services.layout_worker.found import Look, LookRequest
+from services.layout_worker.keeping import holds, part_to_keep, within
 from services.layout_worker.page import assemble, plan
 from services.layout_worker.steps import Steps
 from services.layout_worker.trust.comparing import Comparer
@@ -121,12 +123,18 @@ class Pages:
             if planned.picture and shown.full is None:
                 with step("open again"):
                     _, shown = await self._open(
-                        path, page_no, inspection, "always", layout_picture=False, rotation=rotation
+                        path,
+                        page_no,
+                        inspection,
+                        "always",
+                        layout_picture=False,
+                        rotation=rotation,
+                        parts=planned.looked_at,
                     )
                 held.enter_context(shown)
             with step("lines"):
                 lines = await find_lines(self.engine, opened, planned, shown)
-            size = (shown.full[0].width, shown.full[0].height) if shown.full is not None else None
+            size = shown.full[0].page_size if shown.full is not None else None
             models = [*look.models, *asked, *lines.models]
             with step("assemble"):
                 layout = await asyncio.to_thread(
@@ -141,15 +149,28 @@ class Pages:
                     self._settings,
                     lines.strokes,
                 )
+            part = part_to_keep(layout, inspection)
+            if layout.picture_key is not None and shown.full is not None and not holds(shown.full[0], part):
+                with step("open again"):  # what was drawn was planned for less than came out
+                    _, shown = await self._open(
+                        path, page_no, inspection, "always", layout_picture=False, rotation=rotation
+                    )
+                held.enter_context(shown)
             with step("encode"):
-                return await self._with_jpeg(layout, shown)
+                return await self._with_jpeg(layout, shown, part)
 
-    async def _with_jpeg(self, layout: PageLayout, shown: Pictures) -> LaidOut:
-        """The layout, and its picture's JPEG where it names one: it is only encoded now where that was not for nothing."""
+    async def _with_jpeg(self, layout: PageLayout, shown: Pictures, part: list[int] | None = None) -> LaidOut:
+        """The layout, and its picture's JPEG where it names one: it is only encoded now where that was not for nothing.
+
+        Of a picture that has to be encoded only `part` is, where there is one, in pixels of the whole page's picture.
+        """
         if layout.picture_key is None or shown.full is None:
             return LaidOut(layout=layout)
-        jpeg = shown.jpeg[1] if shown.jpeg is not None else await self.documents.encode(shown.full)
-        with jpeg:
+        if shown.jpeg is not None:
+            with shown.jpeg[1] as jpeg:
+                return LaidOut(layout=layout, jpeg=jpeg.tobytes())
+        layout = msgspec.structs.replace(layout, picture_box=part)
+        with await self.documents.encode(shown.full, within(shown.full[0], part)) as jpeg:
             return LaidOut(layout=layout, jpeg=jpeg.tobytes())
 
     async def _flowing(self, path: Path, page_no: int, inspection: Inspection) -> LaidOut:
@@ -194,8 +215,9 @@ class Pages:
         layout_picture: bool,
         rotation: int | None = None,
         dpi: int | None = None,
+        parts: Sequence[Sequence[float]] = (),
     ) -> tuple[OpenedPage, Pictures]:
-        """`dpi`: of a picture that is looked at and not stored; none is `layout.dpi`."""
+        """`dpi`: of a picture that is looked at and not stored; none is `layout.dpi`. `parts`: all that will be looked at, none is the page."""
         return await self.documents.open_page(
             path,
             inspection.source.mime_type or "",
@@ -207,6 +229,7 @@ class Pages:
             jpeg=dpi is None,
             jpeg_may_wait=True,
             rotation=rotation,
+            parts=parts,
         )
 
     async def _look(

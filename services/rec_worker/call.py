@@ -51,6 +51,10 @@ class PageToRead(msgspec.Struct, frozen=True, kw_only=True):
     """Of the page, in its units."""
     picture: tuple[int, int] | None = None
     """Width and height, in pixels, of the picture in the call's block."""
+    picture_box: list[int] | None = None
+    """The part `[left, top, right, bottom]` of the whole page's picture that it is; none is all of it."""
+    picture_whole: tuple[int, int] | None = None
+    """Width and height of the whole page's picture, where the block holds a part of it."""
     regions: list[Region]
     fallback_from: str | None = None
     lane: Lane = "first"

@@ -17,13 +17,25 @@ MAX_MARGIN = 16.0
 
 
 class Frame:
-    """A page of `width` x `height` units and the picture that shows all of it (none where nothing is to be seen)."""
+    """A page of `width` x `height` units and the picture that shows it (none where nothing is to be seen).
 
-    def __init__(self, width: float, height: float, picture: Pixels | None) -> None:
+    The picture is of the whole page, or the part `box` (`[left, top, right, bottom]`, pixels) of one of the size `whole`. Pixels are those of
+    the picture that is there.
+    """
+
+    def __init__(
+        self,
+        width: float,
+        height: float,
+        picture: Pixels | None,
+        box: Sequence[int] | None = None,
+        whole: tuple[int, int] | None = None,
+    ) -> None:
         self._size = np.array([width, height], dtype=np.float64)
         self._picture = picture
-        shown = (1, 1) if picture is None else (picture.shape[1], picture.shape[0])
+        shown = (1, 1) if picture is None else whole or (picture.shape[1], picture.shape[0])
         self._scale = np.array(shown, dtype=np.float64) / self._size
+        self._begin = np.array((0, 0) if box is None else box[:2], dtype=np.float64)
 
     @property
     def has_picture(self) -> bool:
@@ -38,7 +50,11 @@ class Frame:
 
     def quad(self, bbox: Sequence[float]) -> Quad:
         """The corners, in pixels, of a box in units."""
-        return np.asarray(quad_of_box(*bbox) * self._scale, dtype=np.float32)
+        return np.asarray(quad_of_box(*bbox) * self._scale - self._begin, dtype=np.float32)
+
+    def placed(self, corners: Sequence[float]) -> Quad:
+        """Corners `[x0, y0, … y3]` in pixels of the whole page's picture, in those of this one."""
+        return np.asarray(np.array(corners, dtype=np.float64).reshape(4, 2) - self._begin, dtype=np.float32)
 
     def inside(self, bbox: Sequence[float]) -> list[float]:
         """A box in units, cut off at the edges of the page."""
@@ -47,7 +63,7 @@ class Frame:
 
     def box(self, points: npt.NDArray[np.floating]) -> list[float]:
         """The upright box, in units and inside the page, around points `(n, 2)` in pixels."""
-        units = np.clip(points / self._scale, 0.0, self._size)
+        units = np.clip((points + self._begin) / self._scale, 0.0, self._size)
         return [*units.min(axis=0).tolist(), *units.max(axis=0).tolist()]
 
     def part(self, bbox: Sequence[float], *, margin: bool) -> tuple[Pixels, Quad]:

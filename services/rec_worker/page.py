@@ -66,7 +66,7 @@ class PageReading:
 
     def __init__(self, page: PageToRead, picture: Pixels | None, tools: Tools, ticket: Ticket) -> None:
         self._page = page
-        self._frame = Frame(page.width, page.height, picture)
+        self._frame = Frame(page.width, page.height, picture, page.picture_box, page.picture_whole)
         self._tools = tools
         self._ticket = ticket
         self._tally = Tally()
@@ -119,7 +119,7 @@ class PageReading:
         if line.text is not None:
             confidence = 1.0 if line.confidence is None else line.confidence
             return Wanted(line.bbox, None, line.vertical, Text(line.text, confidence))
-        quad = self._frame.quad(line.bbox) if line.quad is None else np.array(line.quad, dtype=np.float32).reshape(4, 2)
+        quad = self._frame.quad(line.bbox) if line.quad is None else self._frame.placed(line.quad)
         return Wanted(line.bbox, self._cut(quad), line.vertical)
 
     def _detected(self, region: Region) -> list[Wanted]:

@@ -13,6 +13,7 @@ import msgspec
 
 from services.rec_worker.call import Looks, PageRead, PageToRead
 from shared.contracts.codec import decode, encode
+from shared.contracts.layout import PageLayout
 
 
 def page_key(page: PageToRead, jpeg: bytes | None) -> bytes:
@@ -21,6 +22,18 @@ def page_key(page: PageToRead, jpeg: bytes | None) -> bytes:
     digest = hashlib.blake2b(encode(plain), digest_size=16)
     digest.update(b"\0" if jpeg is None else jpeg)
     return digest.digest()
+
+
+def page_with(page: PageToRead, layout: PageLayout, width: int, height: int) -> PageToRead:
+    """The request with the size of its decoded picture: the part of the page that the layout says, where it is one.
+
+    A picture as large as the page is the whole, whatever the layout says: an attempt that ended before its layout was stored may have
+    stored it (a picture is written once).
+    """
+    whole, box = (layout.picture_width, layout.picture_height), layout.picture_box
+    if box is None or whole == (width, height):
+        return msgspec.structs.replace(page, picture=(width, height))
+    return msgspec.structs.replace(page, picture=(width, height), picture_box=box, picture_whole=whole)
 
 
 class PageCache:

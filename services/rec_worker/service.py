@@ -15,7 +15,7 @@ import msgspec
 
 from services.rec_worker.call import PageRead, PageToRead
 from services.rec_worker.facts import Busy, count
-from services.rec_worker.pages import PageCache, page_key
+from services.rec_worker.pages import PageCache, page_key, page_with
 from shared.children.block import Block
 from shared.children.child import Child
 from shared.children.places import Places
@@ -117,7 +117,7 @@ class RecWorker:
             if answer is None and jpeg is not None:
                 with Block.of(jpeg) as block:
                     width, height, picture = await self._documents.decode(block)
-                page = msgspec.structs.replace(page, picture=(width, height))
+                page = page_with(page, layout, width, height)
         if answer is None:
             answer = await self._asked(task, page, picture)
             self._pages.keep(key, answer)

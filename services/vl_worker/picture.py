@@ -31,13 +31,18 @@ QUALITY = 90
 """Of the JPEG."""
 
 
-def cut(page: NDArray[np.uint8], bbox: list[float], scale_x: float, scale_y: float) -> NDArray[np.uint8]:
-    """The pixels of `bbox` (page units) in a page picture (height, width, 3), with a margin, clamped to the picture."""
+def cut(
+    page: NDArray[np.uint8], bbox: list[float], scale_x: float, scale_y: float, begin: tuple[int, int] = (0, 0)
+) -> NDArray[np.uint8]:
+    """The pixels of `bbox` (page units) in a page picture (height, width, 3), with a margin, clamped to the picture.
+
+    `begin` is the pixel (x, y) of the whole page's picture at which this one begins, where it shows a part.
+    """
     height, width = page.shape[:2]
-    x0 = max(0, math.floor(bbox[0] * scale_x) - MARGIN)
-    y0 = max(0, math.floor(bbox[1] * scale_y) - MARGIN)
-    x1 = min(width, math.ceil(bbox[2] * scale_x) + MARGIN)
-    y1 = min(height, math.ceil(bbox[3] * scale_y) + MARGIN)
+    x0 = max(0, math.floor(bbox[0] * scale_x) - MARGIN - begin[0])
+    y0 = max(0, math.floor(bbox[1] * scale_y) - MARGIN - begin[1])
+    x1 = min(width, math.ceil(bbox[2] * scale_x) + MARGIN - begin[0])
+    y1 = min(height, math.ceil(bbox[3] * scale_y) + MARGIN - begin[1])
     return page[y0:y1, x0:x1]
 
 

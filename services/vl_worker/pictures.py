@@ -34,12 +34,21 @@ class PagePictures:
             raise DocfleetError(ErrorCode.internal, "the layout has no picture to read from", page_no=layout.page_no)
         page = await self._pages.page(layout.picture_key)
         box = list(bbox) if bbox is not None else [0.0, 0.0, layout.width, layout.height]
-        part = cut(page, box, page.shape[1] / layout.width, page.shape[0] / layout.height)
+        width, height, left, top = _frame(layout, page.shape[1], page.shape[0])
+        part = cut(page, box, width / layout.width, height / layout.height, (left, top))
         return await asyncio.to_thread(_shown, part, bounds)
 
     def close(self) -> None:
         """Forget all pages."""
         self._pages.close()
+
+
+def _frame(layout: PageLayout, width: int, height: int) -> tuple[int, int, int, int]:
+    """Width and height of the whole page's picture, and the pixel of it at which the stored one, of this size, begins."""
+    whole, box = (layout.picture_width, layout.picture_height), layout.picture_box
+    if box is None or whole == (width, height) or whole[0] is None or whole[1] is None:
+        return width, height, 0, 0
+    return whole[0], whole[1], box[0], box[1]
 
 
 def _shown(part: NDArray[np.uint8], bounds: Bounds) -> bytes | None:

@@ -1,7 +1,7 @@
 """What the stages store for each other: inspection, layout, readings, composed page.
 
 Frames: `bbox` is `[x0, y0, x1, y1]` in units of the page as displayed (points for PDF, pixels for images), origin top left;
-`quad` is four corners `[x0, y0, x1, y1, x2, y2, x3, y3]` in pixels of the stored picture, clockwise from the top left of the text.
+`quad` is four corners `[x0, y0, x1, y1, x2, y2, x3, y3]` in pixels of the page's picture, clockwise from the top left of the text.
 """
 
 from __future__ import annotations
@@ -94,6 +94,8 @@ class TextLine(msgspec.Struct, frozen=True, kw_only=True):
     monospace: bool = False
     vertical: bool = False
     """A CJK column read top to bottom."""
+    angle: float = 0.0
+    """Whole degrees by which native text is turned clockwise on the displayed page, 0..359; 0 is upright. Of detected lines nobody knows it: 0."""
     hidden: Hidden | None = None
     """Why it cannot be seen; none for what is seen."""
 
@@ -193,7 +195,10 @@ class PageLayout(msgspec.Struct, frozen=True, kw_only=True):
     picture_key: str | None = None
     picture_width: int | None = None
     picture_height: int | None = None
-    """Pixels of the stored picture, which shows the whole page as displayed."""
+    """Pixels of the picture of the whole page as displayed, which `quad`s are in."""
+    picture_box: list[int] | None = None
+    """The part `[left, top, right, bottom]` of that picture which is stored, in its pixels, where only little of it is to be looked at (a seal
+    on a page of native text); none where all of it is."""
     dpi: float | None = None
     regions: list[Region] = []
     flow: list[FlowBlock] | None = None

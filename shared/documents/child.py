@@ -76,7 +76,11 @@ class DocumentChild:
 
     def encode(self, argument: EncodeCall, blocks: list[Block]) -> tuple[Picture, list[Block]]:
         picture = blocks[0].array((argument.height, argument.width, 3))
-        return Picture(width=argument.width, height=argument.height), [Block.of(jpeg_of(Image.fromarray(picture)))]
+        if argument.box is not None:
+            left, top, right, bottom = argument.box
+            picture = picture[top:bottom, left:right]
+        size = Picture(width=picture.shape[1], height=picture.shape[0])
+        return size, [Block.of(jpeg_of(Image.fromarray(picture)))]
 
     def decode(self, argument: DecodeCall, blocks: list[Block]) -> tuple[Picture, list[Block]]:
         image = decode_jpeg(blocks[0].view(), self._limits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -73,6 +74,7 @@ class Documents:
         jpeg: bool = True,
         jpeg_may_wait: bool = False,
         rotation: int | None = None,
+        parts: Sequence[Sequence[float]] = (),
     ) -> tuple[OpenedPage, Pictures]:
         """Open page `page_no` (1-based) of a document that was inspected before.
 
@@ -80,6 +82,7 @@ class Documents:
         page shows something that its own trusted text does not give. `layout_picture` asks for `Pictures.small` where
         `Pictures.full` is not made: whoever looks at pages prefers the full one.
         `jpeg_may_wait` leaves the encoding out where the page has text and would have to be encoded: `encode` does it when it is needed.
+        `parts` are boxes, in units of the page: where `Pictures.full` has to be drawn it may show these only (`Picture.box`).
         `rotation` (0, 90, 180, 270) shows the page so instead of as the document asks; everything is in that frame.
         A page above `limits.max_page_pixels` is rendered smaller, with the warning `render_scaled`. Raises like `inspect`.
         """
@@ -94,6 +97,7 @@ class Documents:
             jpeg=jpeg,
             jpeg_may_wait=jpeg_may_wait,
             rotation=rotation,
+            parts=[list(part) for part in parts],
         )
         answer, blocks = await self._child.call("open_page", call, returns=PageAnswer)
         following = iter(blocks)
@@ -119,10 +123,13 @@ class Documents:
                 data += block.tobytes()
         return answer, data
 
-    async def encode(self, full: tuple[Picture, Block]) -> Block:
-        """The JPEG of `Pictures.full`, in a block the caller closes. Raises `ChildDied`, `ChildStalled`."""
+    async def encode(self, full: tuple[Picture, Block], box: list[int] | None = None) -> Block:
+        """The JPEG of `Pictures.full`, or of the part `box` (pixels of the block) of it, in a block the caller closes.
+
+        Raises `ChildDied`, `ChildStalled`.
+        """
         size, pixels = full
-        call = EncodeCall(width=size.width, height=size.height)
+        call = EncodeCall(width=size.width, height=size.height, box=box)
         _, blocks = await self._child.call("encode", call, [pixels], returns=Picture)
         return blocks[0]
 

@@ -136,6 +136,16 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
 
     width: int
     height: int
+    box: list[int] | None = None
+    """The part `[left, top, right, bottom]` of the whole page's picture that the block holds; none is all of it. `width` and `height` are
+    those of the block."""
+    whole: tuple[int, int] | None = None
+    """Width and height of the whole page's picture, where the block holds a part of it."""
+
+    @property
+    def page_size(self) -> tuple[int, int]:
+        """Width and height, in pixels, of the whole page at the picture's scale."""
+        return self.whole or (self.width, self.height)
 
 
 class PageAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -198,13 +208,16 @@ class PageCall(msgspec.Struct, frozen=True, kw_only=True):
     """Leave the encoding to a later `EncodeCall` where it costs something and may never be needed."""
     rotation: int | None = None
     """Show the page at this rotation instead of the document's own: 0, 90, 180, 270."""
+    parts: list[list[float]] = []
+    """Boxes in units of the page: a full picture that has to be drawn need only show these (`part.part_of`). None means the whole page."""
 
 
 class EncodeCall(msgspec.Struct, frozen=True, kw_only=True):
-    """Encode a picture as JPEG. Block 0: uint8 RGB, shape (height, width, 3)."""
+    """Encode a picture as JPEG, or the part `box` (`[left, top, right, bottom]`, pixels) of it. Block 0: uint8 RGB, shape (height, width, 3)."""
 
     width: int
     height: int
+    box: list[int] | None = None
 
 
 class DecodeCall(msgspec.Struct, frozen=True, kw_only=True):

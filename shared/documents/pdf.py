@@ -101,7 +101,7 @@ class PdfFile:
                 for info in marks.infos:
                     check_pixels(info["width"], info["height"], self._limits, call.page_no)
             if wanted:
-                drawn = draw(page, frame, marks, call.dpi, self._limits)
+                drawn = draw(page, frame, marks, call.dpi, self._limits, call.parts)
             small = None
             if call.layout_picture and drawn is None:
                 small = render(page, SMALL_SIDE / max(frame.width, frame.height))
@@ -113,7 +113,9 @@ class PdfFile:
             opened = msgspec.structs.replace(opened, scale=drawn.scale, dpi=rounded(drawn.scale * 72.0))
         opened = msgspec.structs.replace(opened, warnings=warnings)
         jpeg = drawn.jpeg() if drawn is not None and call.jpeg and not _may_wait(drawn, opened, call) else None
-        return packed(opened, small=small, full=drawn.pixels if drawn else None, jpeg=jpeg)
+        if drawn is None:
+            return packed(opened, small=small, full=None, jpeg=None)
+        return packed(opened, small=small, full=drawn.pixels, jpeg=jpeg, box=drawn.box, whole=drawn.whole)
 
     @contextlib.contextmanager
     def _turned(self, number: int, rotation: int | None) -> Iterator[int]:

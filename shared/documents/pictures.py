@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageChops
@@ -53,13 +54,19 @@ def is_grey(image: Image.Image) -> bool:
 
 
 def packed(
-    page: OpenedPage, *, small: Pixels | None, full: Pixels | None, jpeg: bytes | None
+    page: OpenedPage,
+    *,
+    small: Pixels | None,
+    full: Pixels | None,
+    jpeg: bytes | None,
+    box: list[int] | None = None,
+    whole: tuple[int, int] | None = None,
 ) -> tuple[PageAnswer, list[Block]]:
-    """A page and its RGB pictures as they travel; `jpeg` is the encoding of `full`."""
+    """A page and its RGB pictures as they travel; `jpeg` is the encoding of `full`, which is the part `box` of a picture of the size `whole`."""
     blocks = [_pixels(image) for image in (small, full) if image is not None]
     if jpeg is not None:
         blocks.append(Block.of(jpeg))
-    size = _size(full) if full is not None else None
+    size = msgspec.structs.replace(_size(full), box=box, whole=whole) if full is not None else None
     return PageAnswer(
         page=page, small=_size(small) if small is not None else None, full=size, jpeg=size if jpeg is not None else None
     ), blocks

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -19,6 +20,7 @@ from PIL import Image, ImageChops
 from shared.documents.frame import Frame
 from shared.documents.limits import Bounds, page_scale
 from shared.documents.marks import Marks
+from shared.documents.part import part_of
 from shared.documents.pictures import Pixels, jpeg_of
 
 _POINTS_PER_INCH = 72.0
@@ -41,6 +43,11 @@ _TURNS = {90: Image.Transpose.ROTATE_270, 180: Image.Transpose.ROTATE_180, 270: 
 class Drawn:
     """The full picture of a page: RGB, pixels per point, the bytes to store (none: to be encoded), whether it was scaled down."""
 
+    box: list[int] | None = None
+    """The part of the whole page's picture that `pixels` are; none is all of it."""
+    whole: tuple[int, int] | None = None
+    """Width and height of that picture."""
+
     def __init__(self, pixels: Pixels, scale: float, jpeg: bytes | None, scaled: bool) -> None:
         self.pixels = pixels
         self.scale = scale
@@ -54,9 +61,17 @@ class Drawn:
         return jpeg_of(Image.fromarray(self.pixels) if isinstance(self.pixels, np.ndarray) else self.pixels)
 
 
-def draw(page: Any, frame: Frame, marks: Marks, dpi: int, limits: Bounds) -> Drawn:
-    """Draw a `pymupdf.Page` as displayed at `dpi`, or smaller within `limits.max_page_pixels`. Raises what MuPDF raises."""
+def draw(
+    page: Any, frame: Frame, marks: Marks, dpi: int, limits: Bounds, parts: Sequence[Sequence[float]] = ()
+) -> Drawn:
+    """Draw a `pymupdf.Page` as displayed at `dpi`, or smaller within `limits.max_page_pixels`; of `parts` (boxes in points) only what
+    holds them, where that is little. Raises what MuPDF raises."""
     wanted = dpi / _POINTS_PER_INCH
+    if (
+        parts
+        and (part := _part(page, frame, parts, *page_scale(frame.width, frame.height, wanted, limits))) is not None
+    ):
+        return part
     with contextlib.suppress(OSError, SyntaxError, ValueError):
         # A JPEG that Pillow cannot decode is left to MuPDF, which shows as much of it as there is.
         if (scan := _scan(page, frame, marks, wanted, limits)) is not None:
@@ -66,9 +81,25 @@ def draw(page: Any, frame: Frame, marks: Marks, dpi: int, limits: Bounds) -> Dra
     return Drawn(pixels, pixels.shape[1] / frame.width, None, scaled)
 
 
-def render(page: Any, scale: float) -> NDArray[np.uint8]:
-    """Render a page as displayed, with its annotations, at so many pixels per point: uint8 RGB, (height, width, 3)."""
-    drawn = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csRGB, alpha=False)
+def _part(page: Any, frame: Frame, parts: Sequence[Sequence[float]], scale: float, scaled: bool) -> Drawn | None:
+    whole = (page.rect * pymupdf.Matrix(scale, scale)).irect
+    size = (whole.width, whole.height)
+    box = part_of(parts, (frame.width, frame.height), size)
+    if box is None:
+        return None
+    pixels = render(page, scale, box)
+    if (pixels.shape[1], pixels.shape[0]) != (box[2] - box[0], box[3] - box[1]):
+        return None
+    drawn = Drawn(pixels, size[0] / frame.width, None, scaled)
+    drawn.box, drawn.whole = box, size
+    return drawn
+
+
+def render(page: Any, scale: float, box: Sequence[int] | None = None) -> NDArray[np.uint8]:
+    """Render a page as displayed, with its annotations, at so many pixels per point: uint8 RGB, (height, width, 3). `box` is the part of
+    it that is wanted, in pixels."""
+    clip = None if box is None else pymupdf.Rect(*box) / pymupdf.Matrix(scale, scale)
+    drawn = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csRGB, alpha=False, clip=clip)
     rows = np.frombuffer(drawn.samples, dtype=np.uint8).reshape(drawn.h, drawn.stride)
     return rows[:, : 3 * drawn.w].reshape(drawn.h, drawn.w, 3)
 

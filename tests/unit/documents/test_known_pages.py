@@ -26,9 +26,9 @@ def test_a_page_opened_again_for_its_picture_is_not_looked_at_twice(
     looked: list[int] = []
     plain = PdfFile._look
 
-    def counted(self, page, frame, page_no):
+    def counted(self, page, frame, own, page_no):
         looked.append(page_no)
-        return plain(self, page, frame, page_no)
+        return plain(self, page, frame, own, page_no)
 
     monkeypatch.setattr(PdfFile, "_look", counted)
 

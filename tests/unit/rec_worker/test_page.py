@@ -92,7 +92,11 @@ class Room:
             seals=lambda: self.seals,
             low_confidence=0.8,
         )
-        return PageReading(page, self.picture if picture else None, tools, Ticket("d")).read()
+        shown = self.picture if picture else None
+        if shown is not None and page.picture_box is not None:
+            left, top, right, bottom = page.picture_box
+            shown = shown[top:bottom, left:right]
+        return PageReading(page, shown, tools, Ticket("d")).read()
 
 
 @pytest.fixture
@@ -323,3 +327,27 @@ def test_repeated_crops_are_read_once(room: Room) -> None:
     assert [line.text for line in answer.regions[0].lines] == ["<4>"] * 5
     assert (answer.crops, answer.cache_hits) == (5, 4)
     assert len(room.recogniser.read_at) == 1
+
+
+def test_from_a_part_of_the_page_the_same_is_read_at_the_same_places(room: Room) -> None:
+    lines = [room.bar(40, [110, 50, 150, 58]), room.bar(60, [110, 62, 150, 70])]
+    room.detector.answer = [DetectedLine(np.array([[4, 3], [44, 3], [44, 13], [4, 13]], np.float32), 0.9)]
+    room.seals.answer = [
+        SealLine(
+            polygon=np.array([[0, 0], [40, 0], [40, 20], [0, 20]], np.float32),
+            picture=np.full((48, 160, 3), 90, np.uint8),
+            score=0.9,
+            curved=False,
+        )
+    ]
+    regions = [
+        region(0, [108, 48, 152, 72], lines),
+        region(1, [110, 50, 150, 58], direct=True),
+        region(2, [110, 50, 150, 70], label="seal"),
+        region(3, [120, 50, 150, 70]),
+    ]
+    whole = room.read(*regions)
+    box = [104 * SCALE, 40 * SCALE, 176 * SCALE, 88 * SCALE]
+    part = room.read(*regions, picture_box=box, picture_whole=(200 * SCALE, 100 * SCALE))
+    assert part.regions == whole.regions
+    assert sum(len(one.lines) for one in whole.regions) >= 4

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from services.rec_worker.call import PageRead, PageToRead
-from services.rec_worker.pages import PageCache, page_key
+from services.rec_worker.pages import PageCache, page_key, page_with
 from shared.contracts.codec import encode
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
-from shared.contracts.layout import Region, RegionReading
+from shared.contracts.layout import PageLayout, Region, RegionReading
 
 pytestmark = pytest.mark.unit
 
@@ -49,6 +49,19 @@ def test_the_key_knows_all_that_changes_the_answer_and_nothing_else() -> None:
     assert len({key, *others}) == len(others) + 1
     same = page(document_id="b", lane="bulk", due_in_s=3.0, coming=7, picture=(10, 20))
     assert page_key(same, b"jpeg") == key
+
+
+def layout(**more: Any) -> PageLayout:
+    return PageLayout(document_id="a", generation=0, page_no=1, width=100, height=200, unit="pt", kind="native", **more)
+
+
+def test_a_part_of_a_picture_is_taken_for_one_only_where_it_is_no_whole() -> None:
+    plain = page_with(PAGE, layout(picture_width=200, picture_height=400), 200, 400)
+    assert (plain.picture, plain.picture_box, plain.picture_whole) == ((200, 400), None, None)
+    some = layout(picture_width=200, picture_height=400, picture_box=[8, 16, 48, 64])
+    part = page_with(PAGE, some, 40, 48)
+    assert (part.picture, part.picture_box, part.picture_whole) == ((40, 48), [8, 16, 48, 64], (200, 400))
+    assert page_with(PAGE, some, 200, 400) == plain, "an earlier attempt stored the whole"
 
 
 def test_a_known_page_is_given_as_one_whose_crops_were_all_known() -> None:

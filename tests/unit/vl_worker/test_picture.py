@@ -118,3 +118,9 @@ def test_a_part_is_cut_with_a_margin_and_ends_at_the_picture() -> None:
     assert part.shape == (18, 28, 3)
     assert (part[4:-4, 4:-4] == 0).all()
     assert cut(page, [-5, -5, 500, 500], 2.0, 2.0).shape == page.shape
+
+
+def test_from_a_part_of_a_page_the_same_pixels_are_cut() -> None:
+    page = np.random.default_rng(3).integers(0, 255, (200, 100, 3), dtype=np.uint8)
+    whole = cut(page, [10, 25, 20, 30], 2.0, 2.0)
+    assert np.array_equal(cut(page[40:80, 8:64], [10, 25, 20, 30], 2.0, 2.0, (8, 40)), whole)
