@@ -15,6 +15,7 @@ from shared.contracts.errors import Unavailable
 from shared.settings import Settings
 from shared.streams import headers as record_headers
 from shared.streams.clients import producer_config
+from shared.streams.headers import Headers
 from shared.streams.lanes import topic_of
 from shared.telemetry import tracing
 
@@ -57,11 +58,31 @@ class Sender:
         headers = record_headers.make(record, source=self._source, trace=tracing.new())
         self._send(topic_of(topic, record), key, encode(record), headers, delivered)
 
-    def send_raw(self, topic: str, key: str, value: bytes, delivered: Callable[[], None] = lambda: None) -> None:
-        """The same of bytes that have a form of their own."""
-        self._send(topic, key, value, [("content-type", b"application/json")], delivered)
+    def send_raw(
+        self,
+        topic: str,
+        key: str | bytes | None,
+        value: bytes,
+        delivered: Callable[[], None] = lambda: None,
+        *,
+        headers: Headers | None = None,
+        partition: int = -1,
+    ) -> None:
+        """The same of bytes that have a form of their own. `headers` instead of the bare content type; `partition` -1 goes by the key."""
+        head = [("content-type", b"application/json")] if headers is None else headers
+        self._send(topic, key, value, head, delivered, partition)
 
-    def _send(self, topic: str, key: str, value: bytes, headers: Any, delivered: Callable[[], None]) -> None:
+    def _send(
+        self,
+        topic: str,
+        key: str | bytes | None,
+        value: bytes,
+        headers: Headers,
+        delivered: Callable[[], None],
+        partition: int = -1,
+    ) -> None:
+        raw = key.encode() if isinstance(key, str) else key
+
         def report(error: Any, _: Any) -> None:
             if error is not None:
                 self._refused = self._refused or error.str()
@@ -72,7 +93,9 @@ class Sender:
         while True:
             self._raise()
             try:
-                self._producer.produce(topic, key=key.encode(), value=value, headers=headers, on_delivery=report)
+                self._producer.produce(
+                    topic, key=raw, value=value, headers=headers, on_delivery=report, partition=partition
+                )
                 break
             except BufferError:
                 self._producer.poll(0.1)

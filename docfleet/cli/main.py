@@ -7,6 +7,7 @@ import typer
 from docfleet.cli import (
     cancel,
     diff,
+    dlq,
     doctor,
     erase,
     export,
@@ -60,6 +61,7 @@ app.command("doctor")(doctor.doctor)
 app.command("settings")(settings.settings)
 app.add_typer(models.app, name="models")
 app.add_typer(topics.app, name="topics")
+app.add_typer(dlq.app, name="dlq")
 
 
 def main() -> None:

@@ -32,6 +32,7 @@ from shared.contracts.records import (
 from shared.objects import keys
 from shared.objects.open import open_store
 from shared.settings import Settings
+from shared.streams import deadletter
 from shared.streams.catalog import load
 from shared.streams.stage import Delivery, Emit
 from shared.telemetry import metrics
@@ -69,7 +70,7 @@ class Ingest:
 
     async def process(self, delivery: Delivery[intake.Intake]) -> list[Emit]:
         """Answer every submission of a record. With more than one, the failure of one is its own answer only."""
-        submissions = delivery.record.submissions
+        submissions = _submissions(delivery)
         outputs: list[Emit] = []
         for submission in submissions:
             try:
@@ -82,7 +83,7 @@ class Ingest:
 
     async def failed(self, delivery: Delivery[intake.Intake], error: DocfleetError) -> list[Emit]:
         """`DocumentRejected` for each submission of the record."""
-        return [emit for s in delivery.record.submissions for emit in await self._rejected(s, error, delivery)]
+        return [emit for s in _submissions(delivery) for emit in await self._rejected(s, error, delivery)]
 
     async def _rejected(
         self, submission: DocumentSubmitted, error: DocfleetError, delivery: Delivery[intake.Intake]
@@ -191,6 +192,18 @@ class Ingest:
         if submission.priority == "interactive":
             return "first"
         return "bulk" if submission.priority == "bulk" or pages > self._settings.ingest.bulk_pages else "first"
+
+
+def _submissions(delivery: Delivery[intake.Intake]) -> list[DocumentSubmitted]:
+    """What a record submits. One that was sent again from the dead letters says by a header at which generation: the one in it has ended,
+    and its times are over."""
+    asked = delivery.headers.get(deadletter.REPLAY_GENERATION, b"")
+    if not asked.isdigit():
+        return delivery.record.submissions
+    return [
+        msgspec.structs.replace(s, generation=max(s.generation, int(asked)), deadline=None, not_before=None)
+        for s in delivery.record.submissions
+    ]
 
 
 def _changed(error: BaseException) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -156,10 +156,12 @@ class Life:
     async def _fail(self, item: Item, error: DocfleetError) -> None:
         """The failure record and the dead letter of a record with a typed outcome."""
         error.attempts = max(error.attempts, item.attempts)
+        told = item.document
         if item.record is not None:
             try:
                 emits = await self._stage.failed(self._delivery(item), error)
                 await self._outputs.deliver(emits, item.trace)
+                told = _told(emits) or item.document
             except Unavailable:
                 raise
             except Exception:
@@ -172,9 +174,9 @@ class Life:
         metrics.FAILED.labels(topic=topic, code=str(error.code)).inc()
         log.info("failed", code=str(error.code), why=error.message, attempts=error.attempts)
         if item.letter and error.code is not ErrorCode.cancelled:
-            await self._bury(item.polled, error, item.stack)
+            await self._bury(item.polled, error, item.stack, told)
 
-    async def _bury(self, polled: Polled, error: DocfleetError, stack: str) -> None:
+    async def _bury(self, polled: Polled, error: DocfleetError, stack: str, document: tuple[str, int] | None) -> None:
         head = deadletter.headers(
             polled.headers,
             topic=polled.topic,
@@ -186,6 +188,7 @@ class Life:
             message=error.message,
             stack=stack,
             attempts=error.attempts,
+            document=document,
         )
         try:
             await self._outputs.deliver_raw(deadletter.TOPIC, polled.key, polled.value, head)
@@ -199,3 +202,9 @@ class Life:
                 log.error("a dead letter was refused altogether", why=second.message, headers=dict(head))
                 return
         metrics.DEAD_LETTERED.labels(topic=polled.topic, code=str(error.code)).inc()
+
+
+def _told(emits: Sequence[Emit]) -> tuple[str, int] | None:
+    """The document that failure records are about; none where there is not exactly one."""
+    found = {(name, e.record.generation) for e in emits if (name := getattr(e.record, "document_id", None))}  # type: ignore[attr-defined]
+    return found.pop() if len(found) == 1 else None

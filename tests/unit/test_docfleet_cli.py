@@ -29,6 +29,7 @@ def test_every_command_that_was_promised_is_there():
     promised = {
         "cancel",
         "diff",
+        "dlq",
         "doctor",
         "erase",
         "export",
@@ -51,6 +52,10 @@ def test_every_command_that_was_promised_is_there():
         ("topics", "plan"),
         ("topics", "apply"),
         ("topics", "trim"),
+        ("dlq", "list"),
+        ("dlq", "show"),
+        ("dlq", "replay"),
+        ("dlq", "drop"),
     } <= set(COMMANDS)
 
 
@@ -58,7 +63,7 @@ def test_every_command_that_was_promised_is_there():
 def test_help_teaches_with_an_example(path):
     result = runner.invoke(app, [*path, "--help"])
     assert result.exit_code == 0
-    if path not in (("models",), ("topics",)):  # folders of commands: their commands have the examples
+    if path not in (("models",), ("topics",), ("dlq",)):  # folders of commands: their commands have the examples
         assert "docfleet " + " ".join(path) in result.output.replace("Usage: docfleet", "")
 
 
