@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from services.layout_worker.boxes import clipped, share_inside
 from services.layout_worker.engine.ink import CELL, ink_map, inked_part, is_bar
+from services.layout_worker.engine.marks import find_marks
 from services.layout_worker.engine.rings import find_rings
 from services.layout_worker.engine.seals import find_seals, red, washed
 from services.layout_worker.engine.skew import skew_of, straightened
@@ -62,6 +63,8 @@ BLACK, BLACK_SHARE = 130, 0.12
 """Brightest channel, of 255, below which a pixel is black ink, and how much of it, by the red pixels, a seal's own text may have (blurred
 crossings of strokes). Printed text under a stamp has half as much as the stamp and more."""
 
+MARK = 0.5
+"""Confidence of a line that no network saw: a sign in the margin is text until somebody has read it."""
 LEAST_RED = 0.005
 """Share of red in a seal's box below which it is a black one: the thinnest red rings have 0.03."""
 
@@ -136,6 +139,8 @@ class Program:
             for line in detected
             if not is_bar(clean, line.quad)
         ]
+        if not request.parts:
+            found += [_line_of_mark(box) for box in find_marks(clean, [line.quad for line in detected])]
         slope = slope_of([line.quad for line in found])
         strokes = [find_strokes(picture, table, slope) for table in request.tables]
         return Lines(lines=found, strokes=[s for s in strokes if s is not None], models=[detector.ref]), []
@@ -168,6 +173,11 @@ def _in_parts(detector: LineDetector, picture: NDArray[np.uint8], request: Lines
         for line in detector.detect(shrunk(part, *wanted)):
             lines.append(DetectedLine(line.quad * back + np.array([left, top], dtype=np.float32), line.score))
     return lines
+
+
+def _line_of_mark(box: list[float]) -> FoundLine:
+    x0, y0, x1, y1 = (round(value, 1) for value in box)
+    return FoundLine(quad=[x0, y0, x1, y0, x1, y1, x0, y1], score=MARK)
 
 
 def _warm_orientation(engine: Engine, settings: Settings) -> OrientationModel:
