@@ -22,6 +22,11 @@ LEAST = 1.5
 """Ems of text from which on its length says more about its size than its height, which depends on ascenders and descenders."""
 
 
+MOST = 1.1
+"""Size by height of a line of Han or kana (two of them at least) from which its text is not all there: characters fill their em, and of 1657
+lines of scans, those read right have 0.79 (median) and less than 1.08 (199 of 200). Latin lines without ascenders have up to 1.4."""
+
+
 def ems(text: str) -> float:
     """Length of a text in ems, as common faces set it."""
     return sum(_em(character) for character in text.strip())
@@ -34,9 +39,13 @@ def _em(character: str) -> float:
 
 
 def set_size(text: str, length: float, height: float) -> float | None:
-    """Font size of a read line by its length along and its height across, in page units; none for a text too short to say."""
+    """Font size of a read line by its length along and its height across, in page units; none for a text too short to say, or read in part."""
     wide = ems(text)
-    return max(0.0, length - MARGIN * height) / wide if wide >= LEAST else None
+    if wide < LEAST:
+        return None
+    size = max(0.0, length - MARGIN * height) / wide
+    full = sum(unicodedata.east_asian_width(character) in "WF" for character in text) >= 2
+    return None if full and size > MOST * height else size
 
 
 def usual_size(blocks: Iterable[Block]) -> float | None:

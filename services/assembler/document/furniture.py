@@ -35,8 +35,9 @@ MIN_DENSITY = 0.3
 """Share of the pages between its first and last that must have it: left and right pages may differ."""
 LARGER = 1.25
 """Times the usual font size from which on a text is no running matter."""
-SMALLER = 0.92
-"""Times the usual font size below which a single line at an edge may be running matter without recurring."""
+SMALLER, SMALLER_READ = 0.92, 0.88
+"""Times the usual font size below which a single line at an edge may be running matter without recurring: native, and measured on a scan (to
+a tenth; running matter is set in 0.7 to 0.85 of the text's size)."""
 LOGO = 3
 """Characters up to which a text is a mark rather than a heading."""
 MARGIN = 0.07
@@ -204,7 +205,8 @@ def _peeled(page: ComposedPage, edge: Edge, recurring: _Recurring, usual: float 
         running = [
             block
             for block in row
-            if _recurs(block, page, recurring) or _is_own_number(block, page) or _is_lone_number(block, page)
+            if _is_at(block, page, edge)
+            and (_recurs(block, page, recurring) or _is_own_number(block, page) or _is_lone_number(block, page))
         ]
         if any(is_page_number(block.text) for block in running):
             running += [block for block in row if block not in running and _accompanies(block, page, usual)]
@@ -212,6 +214,12 @@ def _peeled(page: ComposedPage, edge: Edge, recurring: _Recurring, usual: float 
             break
         out += [replace(block, label=_label(block, edge), content_layer="furniture") for block in running]
     return out
+
+
+def _is_at(block: Block, page: ComposedPage, edge: Edge) -> bool:
+    """Whether a block stands at this edge: on a page with little else the first row from below may be the header."""
+    place = _edge(block, page)
+    return place is not None and place[0] == edge
 
 
 def _is_own_number(block: Block, page: ComposedPage) -> bool:
@@ -255,7 +263,8 @@ def _is_real_heading(
 
 def _is_plain_text(block: Block, page: ComposedPage, usual: float | None) -> bool:
     """On an only page, where nothing can recur, only smaller type, a place in the margin, or a page number beside it, makes it running matter."""
-    if usual is None or block.font_size is None or block.font_size < SMALLER * usual or is_page_number(block.text):
+    smaller = SMALLER if block.method == "native" else SMALLER_READ
+    if usual is None or block.font_size is None or block.font_size < smaller * usual or is_page_number(block.text):
         return False
     place = _edge(block, page)
     if place is not None and not MARGIN < place[1] < 1 - MARGIN:

@@ -25,6 +25,8 @@ WHOLE: frozenset[Label] = frozenset(
 """Labels whose lines are one text, wherever they break; unless they are fields of a form."""
 KEPT_EMPTY: frozenset[Label] = frozenset({"picture", "table", "seal", "formula"})
 """Labels that say something without a text."""
+FIELDS: frozenset[Label] = frozenset({"form_field", "checkbox"})
+"""Labels of what may be an interactive field, whose value is the document's own data."""
 SAME_PLACE = 0.7
 """Share of the smaller box from which two lines with the same text are one, drawn twice."""
 PROSE = 0.85
@@ -67,11 +69,12 @@ def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout,
     """The blocks of a region in its own order; none for a region of text that has none. `slope` is the page's `skew`."""
     if reading is not None:
         pieces = _distinct(_read(line, slope) for line in reading.lines)
-        method, model = reading.method, reading.model
+        method: Method = reading.method
+        model = reading.model
     else:
         own = region.lines if region.read_by == "native" else []
         pieces = _distinct(_native(line) for line in own if line.text is not None and line.text.strip())
-        method, model = "native", None
+        method, model = "form" if region.label in FIELDS and region.raw_label == "widget" else "native", None
     label = reading.label if reading is not None and reading.label is not None else region.label
     box = reading.bbox if reading is not None and reading.bbox is not None else region.bbox
     common = _Common(region, reading, layout, label, method, model)

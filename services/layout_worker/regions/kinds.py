@@ -123,6 +123,10 @@ class _Margins:
             return "top"
         return "bottom" if y0 >= (1 - share) * self.height else None
 
+    def running(self, draft: Draft) -> Label:
+        """Header or footer, by the half of the page it stands in: of a line that is alone on its page the network says either."""
+        return "page_header" if draft.bbox[1] + draft.bbox[3] < self.height else "page_footer"
+
     def is_outermost(self, draft: Draft) -> bool:
         """Whether no line of the page is nearer to the top, or none nearer to the bottom, than the region's."""
         _, y0, _, y1 = draft.bbox
@@ -164,7 +168,7 @@ def _label(draft: Draft, page: _Page) -> Label:
         if native and captions.begins_caption(text) and captions.is_by_its_thing(draft, page.things):
             return "caption"
         if _is_running(draft, page, native):
-            return label
+            return page.margins.running(draft)
         if native and _is_section(text) and len(draft.lines) == 1 and not _is_sentence(text):
             return "section_header"
         label = "text"

@@ -222,3 +222,10 @@ def test_the_heading_of_vertical_text_in_one_box_is_apart():
     ]
     found = built([box("text", [heading, *columns])], [heading, *columns])
     assert sorted((d.label, len(d.lines)) for d in found) == [("section_header", 1), ("text", 6)]
+
+
+@pytest.mark.parametrize(("y", "label"), [(30, "page_header"), (800, "page_footer")])
+def test_what_is_alone_on_its_page_is_header_or_footer_by_its_place(y, label):
+    alone = [line(280, y, "Annual report", size=8)]
+    assert [draft.label for draft in built([box("page_footer", alone)], alone)] == [label]
+    assert [draft.label for draft in built([box("page_header", alone)], alone)] == [label]

@@ -59,3 +59,24 @@ def test_a_page_with_a_body_keeps_its_header() -> None:
 def test_pages_that_failed_are_left_alone() -> None:
     failed = replace(page(2), page=replace(page(2).page, status="failed"))
     assert separated([page(1, HEADER, BODY), failed])[1].blocks == []
+
+
+def test_a_header_alone_on_its_page_is_no_footer() -> None:
+    full = [page(n, HEADER, BODY) for n in (1, 3)]
+    assert layers([full[0], page(2, HEADER), full[1]])[1] == [("page_header", "furniture")]
+
+
+@pytest.mark.parametrize(
+    ("size", "method", "layer"), [(9.0, "det_rec", "body"), (8.0, "det_rec", "furniture"), (9.0, "native", "furniture")]
+)
+def test_a_sender_at_the_top_of_a_letter_is_no_header_because_its_size_was_measured_a_little_small(
+    size: float, method: str, layer: str
+) -> None:
+    letter = page(1, ("page_header", "furniture", "A. Sender, Lower Marsh"), ("text", "body", "Dear reader, " * 20))
+    sender, text = letter.blocks
+    place = replace(sender.prov[0], bbox=[400.0, 64.0, 500.0, 76.0])
+    read = [
+        replace(sender, prov=[place], font_size=size, method=method),  # type: ignore[arg-type]
+        replace(text, font_size=10.0, method=method),  # type: ignore[arg-type]
+    ]
+    assert layers([replace(letter, blocks=read)])[0][0][1] == layer

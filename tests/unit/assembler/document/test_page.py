@@ -393,3 +393,13 @@ def test_any_regions_give_a_valid_page_and_the_same_bytes_in_any_order(
     page = make.page(make.layout(mixed), readings=parts)  # type: ignore[arg-type]
     assert encode(page) == first
     make.document([page])
+
+
+def test_the_value_of_an_interactive_field_is_the_forms_own_and_printed_fields_are_native() -> None:
+    values = ["A. Miller", "Port Ellan"]
+    fields = [
+        msgspec.structs.replace(make.region(i, "form_field", make.lines(60, 60 + 40 * i, [text])), raw_label=kind)
+        for i, (text, kind) in enumerate(zip(values, ("widget", "frame"), strict=True))
+    ]
+    page = make.page(make.layout(fields))
+    assert [(block.text, block.method) for block in page.blocks] == [("A. Miller", "form"), ("Port Ellan", "native")]

@@ -99,3 +99,10 @@ def test_the_size_of_a_read_line_comes_from_its_length(text: str) -> None:
 
 def test_a_text_too_short_says_nothing_of_its_size() -> None:
     assert set_size("1", 7, 12) is None
+
+
+def test_a_line_of_which_characters_are_missing_says_nothing_of_its_size() -> None:
+    """A heading of eight characters of which four were read, 18 high and 121 long: it is no 21 pt."""
+    assert set_size("測定結果CIT", 121, 18) is None
+    assert set_size("測定結果について", 121, 18) == pytest.approx(14.7, abs=0.1)
+    assert set_size("measure", 121, 18) is not None
