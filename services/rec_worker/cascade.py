@@ -4,7 +4,7 @@ The draft knows a third of the characters and costs a fifth. What counts is its 
 know comes out as another, with little confidence, among many of which it is sure. On 1,116 lines of generated scans (14,610 characters, cut at
 their true boxes) the reader alone made 297 errors, the draft alone 315, both together with a floor of 0.6 made 289, in half of the time; with 0.5
 it was 292 in a quarter, but real photos and receipts were read worse than by the reader alone.
-Where a line's doubts stand apart, only their places are read again (`doubts`).
+Where a line's doubts are few and stand apart, only their places are read again (`doubts`); where many characters are less than sure, all of it.
 A crop's text still depends on nothing but the crop.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from services.rec_worker.call import Looks
 from services.rec_worker.crops import Pixels
-from services.rec_worker.doubts import Place, is_sparse, places, spliced
+from services.rec_worker.doubts import Place, is_sparse, is_strange, places, spliced
 from shared.contracts.codec import sha256
 from shared.contracts.document import ModelRef
 from shared.models.ctc import Letter, Line
@@ -54,12 +54,16 @@ class Cascade:
         if self._draft is None:
             return [line[:2] for line in self._reader.read(planes, bucket)]
         lines = self._draft.read(planes, bucket)
-        sparse = {number for number, line in enumerate(lines) if is_sparse(line.letters, crops[number])}
-        doubtful = [number for number, line in enumerate(lines) if line.weakest < self._floor or number in sparse]
+        unknown = {
+            number
+            for number, line in enumerate(lines)
+            if is_strange(line.letters) or is_sparse(line.letters, crops[number])
+        }
+        doubtful = [number for number, line in enumerate(lines) if line.weakest < self._floor or number in unknown]
         cut = {
             number: places(lines[number].letters, crops[number], self._floor)
             for number in doubtful
-            if number not in sparse
+            if number not in unknown
         }
         parts = self._in_places(lines, crops, {number: found for number, found in cut.items() if found})
         lines = [parts.get(number, line) for number, line in enumerate(lines)]

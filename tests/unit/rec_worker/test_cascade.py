@@ -117,6 +117,16 @@ def test_only_the_word_in_doubt_is_read_again() -> None:
     assert both.looks() == Looks(part=1)
 
 
+def test_strange_writing_is_read_again_as_a_whole_though_each_character_is_sure_enough() -> None:
+    text = "關於劳動契約之终止，極具價值。"
+    weak = {2: 0.75, 7: 0.7}
+    line = Line.of([Letter(2 * n, c, weak.get(n, 0.99)) for n, c in enumerate(text)])
+    both, reader, _ = cascade([line])
+    assert both.read([drawn(text)], 256) == [("large 0", 0.99)]
+    assert reader.buckets == [256]
+    assert both.looks() == Looks(whole=1)
+
+
 def test_a_sure_letter_with_ink_for_many_is_read_again_as_a_whole() -> None:
     both, _, _ = cascade([words("如", 1)])
     crop = np.tile(np.array([0, 255], dtype=np.uint8).repeat(24)[:, None, None], (1, 128, 3))
@@ -125,7 +135,7 @@ def test_a_sure_letter_with_ink_for_many_is_read_again_as_a_whole() -> None:
 
 
 def test_a_cut_that_went_wrong_is_found_out_and_the_line_read_as_a_whole() -> None:
-    text = "消费者组把主题的分区分配给组内的成员"
+    text = "消费者组把主题的分区分配给组内的成员，并且记录其位置"
     both, reader, _ = cascade([words(text, 6)])
     answers = iter(["组把主是的分", text])  # the last anchor is not there; then the whole line
     widths: list[int] = []
@@ -135,8 +145,8 @@ def test_a_cut_that_went_wrong_is_found_out_and_the_line_read_as_a_whole() -> No
         return [Line.of([Letter(n, c, 0.9) for n, c in enumerate(next(answers))])]
 
     reader.read = read  # type: ignore[method-assign]
-    assert both.read([drawn(text)], 320)[0][0] == text
-    assert widths == [128, 320]
+    assert both.read([drawn(text)], 448)[0][0] == text
+    assert widths == [128, 448]
     assert both.looks() == Looks(whole=1)
 
 

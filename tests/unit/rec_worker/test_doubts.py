@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.rec_worker.crops import Pixels
-from services.rec_worker.doubts import MOST, Place, blank_columns, is_sparse, places, spliced
+from services.rec_worker.doubts import MOST, Place, blank_columns, is_sparse, is_strange, places, spliced
 from shared.models.ctc import Letter
 from shared.models.reader import FRAME
 
@@ -137,6 +137,22 @@ def test_anchors_may_come_back_in_another_width_and_with_spaces() -> None:
 )
 def test_a_letter_where_there_is_ink_for_three_is_too_little(read: str, shown: str, sparse: bool) -> None:
     assert is_sparse(letters(read), drawn(shown, ink=15)) is sparse
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "strange"),
+    [({4: 0.75}, False), ({4: 0.75, 9: 0.79}, True), ({4: 0.75, 9: 0.85}, False), ({4: 0.75, 3: 0.1}, False)],
+    ids=["one of 24", "two of 24", "the other is sure enough", "the other is a space"],
+)
+def test_a_line_with_many_characters_short_of_sure_is_in_strange_writing(
+    doubtful: dict[int, float], strange: bool
+) -> None:
+    assert is_strange(letters("One line of thirty characters", doubtful)) is strange
+
+
+def test_nothing_read_is_not_strange() -> None:
+    assert not is_strange([])
+    assert not is_strange(letters(" ", {0: 0.1}))
 
 
 @given(st.text("ab 中文，。", min_size=1, max_size=60), st.sets(st.integers(0, 59), max_size=6))
