@@ -14,6 +14,13 @@ from shared.documents.page import Annotation, NativeLine
 MOST = 2_000
 """Annotations, and fields, of a page that are looked at; a dense tax form has some 500."""
 _TICKABLE = (pymupdf.PDF_WIDGET_TYPE_CHECKBOX, pymupdf.PDF_WIDGET_TYPE_RADIOBUTTON)
+_ICONS = (
+    pymupdf.PDF_ANNOT_TEXT,
+    pymupdf.PDF_ANNOT_FILE_ATTACHMENT,
+    pymupdf.PDF_ANNOT_SOUND,
+    pymupdf.PDF_ANNOT_MOVIE,
+)
+"""Annotations that are an icon to click on: a viewer draws it, it is nothing of the page's (PDF 32000-1, 12.5.6.4, .15 to .17)."""
 _NOT_SHOWN = pymupdf.PDF_ANNOT_IS_HIDDEN | pymupdf.PDF_ANNOT_IS_NO_VIEW
 _PASSWORD = 1 << 13
 """Flag of a text field that shows dots (PDF 32000-1, table 228): its value is a secret."""
@@ -22,6 +29,14 @@ _PASSWORD = 1 << 13
 def annotations_of(page: Any, frame: Frame, lines: Sequence[NativeLine]) -> list[Annotation]:
     """Annotations and fields of a `pymupdf.Page` (rotation 0), in their order. `lines` are those that annotations show."""
     return [*_notes(page, frame, [one for one in lines if one.origin == "annotation"]), *_fields(page, frame)]
+
+
+def hide_icons(page: Any) -> None:
+    """Let no icon of a note or an attachment be drawn on a `pymupdf.Page`: a reader takes it for a character. What the note says is kept."""
+    for number, icon in enumerate(page.annots(types=_ICONS)):
+        if number >= MOST:
+            return
+        icon.set_flags(icon.flags | pymupdf.PDF_ANNOT_IS_HIDDEN)
 
 
 def _notes(page: Any, frame: Frame, lines: Sequence[NativeLine]) -> Iterator[Annotation]:

@@ -17,6 +17,7 @@ import pymupdf
 from numpy.typing import NDArray
 from PIL import Image, ImageChops
 
+from shared.documents.annotations import hide_icons
 from shared.documents.frame import Frame
 from shared.documents.limits import Bounds, page_scale
 from shared.documents.marks import Marks
@@ -96,9 +97,12 @@ def _part(page: Any, frame: Frame, parts: Sequence[Sequence[float]], scale: floa
 
 
 def render(page: Any, scale: float, box: Sequence[int] | None = None) -> NDArray[np.uint8]:
-    """Render a page as displayed, with its annotations, at so many pixels per point: uint8 RGB, (height, width, 3). `box` is the part of
-    it that is wanted, in pixels."""
+    """Render a page as displayed, with its annotations but their icons, at so many pixels per point: uint8 RGB, (height, width, 3).
+
+    `box` is the part of it that is wanted, in pixels.
+    """
     clip = None if box is None else pymupdf.Rect(*box) / pymupdf.Matrix(scale, scale)
+    hide_icons(page)
     drawn = page.get_pixmap(matrix=pymupdf.Matrix(scale, scale), colorspace=pymupdf.csRGB, alpha=False, clip=clip)
     rows = np.frombuffer(drawn.samples, dtype=np.uint8).reshape(drawn.h, drawn.stride)
     return rows[:, : 3 * drawn.w].reshape(drawn.h, drawn.w, 3)

@@ -11,6 +11,7 @@ import pytest
 from shared.documents.child import DocumentChild
 from shared.documents.limits import bounds_of
 from shared.documents.page import OpenedPage, PageCall
+from shared.documents.raster import render
 from shared.settings import Limits
 
 pytestmark = pytest.mark.unit
@@ -109,3 +110,20 @@ def test_a_turned_form_keeps_its_values_in_their_fields(tmp_path: Path, rotation
     assert box.bbox[0] <= x <= box.bbox[2]
     assert box.bbox[1] <= y <= box.bbox[3]
     assert not shown.blank
+
+
+def test_icons_of_notes_are_not_drawn_and_what_they_say_is_kept(tmp_path: Path) -> None:
+    document = pymupdf.open()
+    page = document.new_page()
+    page.insert_text((72, 72), "contents")
+    page.add_text_annot((200, 200), "ask again", icon="Note")
+    page.add_file_annot((300, 200), b"data", "data.txt", icon="PushPin")
+    page.add_freetext_annot((72, 400, 200, 430), "written on the page")
+    shown = opened(tmp_path, document)
+    assert "ask again" in [one.text for one in shown.annotations]
+    again = pymupdf.open(stream=document.tobytes())[0]
+    before, after = again.get_pixmap(), render(again, 1.0)
+    assert min(before.pixel(x, y)[0] for x in range(195, 330) for y in range(190, 230)) < 200, "viewers draw them"
+    assert after[190:230, 195:330].min() == 255
+    assert after[400:430, 72:200].min() < 128
+    assert after[60:75, 72:120].min() < 128
