@@ -192,6 +192,7 @@ def _skip(letter: Letter, reason: str) -> Decision:
 
 def _send(decision: Decision, found: DeadLetters, reader: Reader, sender: Sender, priority: Priority) -> int:
     letter = decision.letter
+    count = str(found.replays(letter) + 1)
     if decision.action == "envelope":
         assert decision.envelope is not None
         again = msgspec.structs.replace(
@@ -202,12 +203,12 @@ def _send(decision: Decision, found: DeadLetters, reader: Reader, sender: Sender
             deadline=None,
             not_before=None,
         )
-        sender.send("docs.incoming", letter.document_id or "", again)
+        sender.send("docs.incoming", letter.document_id or "", again, extra={deadletter.REPLAYS: count})
     elif decision.action == "bytes":
         message = reader.message(letter)
         own = (deadletter.PREFIX, deadletter.REPLAYS, deadletter.REPLAY_GENERATION)
         head = [(name, text or b"") for name, text in message.headers() or [] if not name.startswith(own)]
-        head.append((deadletter.REPLAYS, str(found.replays(letter) + 1).encode()))
+        head.append((deadletter.REPLAYS, count.encode()))
         if decision.generation is not None:
             head.append((deadletter.REPLAY_GENERATION, str(decision.generation).encode()))
         topic = (load().bulk_of("docs.incoming") if priority == "bulk" else None) or "docs.incoming"

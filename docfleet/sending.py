@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -50,12 +50,20 @@ class Sender:
             # What was handed over is told of all the same, so that a journal knows.
             self._producer.flush(BROKEN_OFF_S)
 
-    def send(self, topic: str, key: str, record: msgspec.Struct, delivered: Callable[[], None] = lambda: None) -> None:
+    def send(
+        self,
+        topic: str,
+        key: str,
+        record: msgspec.Struct,
+        delivered: Callable[[], None] = lambda: None,
+        extra: Mapping[str, str] | None = None,
+    ) -> None:
         """Queue a typed record; one that says `bulk` goes to the topic's second lane. Waits only while the queue is full.
 
-        `delivered` is called once the broker has it. Raises `Unavailable("broker")` when the broker would not have an earlier one.
+        `delivered` is called once the broker has it. `extra` headers go beside those that every record has. Raises
+        `Unavailable("broker")` when the broker would not have an earlier one.
         """
-        headers = record_headers.make(record, source=self._source, trace=tracing.new())
+        headers = record_headers.make(record, source=self._source, trace=tracing.new(), extra=extra)
         self._send(topic_of(topic, record), key, encode(record), headers, delivered)
 
     def send_raw(

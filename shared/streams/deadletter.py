@@ -25,7 +25,8 @@ PREFIX = "dlt."
 MARK = "dlt.mark"
 """Header of a mark; its value is the mark's `action`."""
 REPLAYS = "replay.count"
-"""Header of a record that went back as bytes: how often it did. A letter keeps it, so that a second death is told from a first."""
+"""Header of a record of `docs.incoming` that was sent again: how often it was. A letter keeps it, so that a second death is told from a
+first."""
 REPLAY_GENERATION = "replay.generation"
 """Header of a record of `docs.incoming` that went back as bytes: the generation it is to have, above the one that has ended."""
 INTAKE = ("docs.incoming", "docs.incoming.bulk")
@@ -90,7 +91,7 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
     size: int | None
     """Bytes of the value; none where the letter had to go without it, or the record had none."""
     replays: int = 0
-    """How often it had gone back as bytes before it died."""
+    """How often it had been sent again before it died, by its own header; see `docfleet.deadletters` for those that died further on."""
 
     @property
     def name(self) -> str:

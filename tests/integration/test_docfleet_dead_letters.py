@@ -140,6 +140,7 @@ async def test_a_document_goes_once_however_many_letters_it_has(settings, store,
     again = decode(record.value(), DocumentSubmitted)
     assert (again.document_id, again.generation, again.tenant, again.deadline) == ("d", 1, "t", None)
     assert record.key() == b"d"
+    assert dict(record.headers())["replay.count"] == b"1"
     assert states(settings) == ["replayed"] * 3
     assert await decided(settings, store) == []
 
@@ -213,6 +214,27 @@ async def test_what_failed_again_is_marked_and_goes_only_when_asked_for(settings
     found = read(settings)
     (letter,) = found.select(["open"], again=True)
     assert (letter.generation, found.replays(letter)) == (2, 2)
+
+
+async def test_a_command_that_was_killed_before_its_marks_asks_for_the_same_again(
+    settings, store, deaths, monkeypatch
+) -> None:
+    await ended(store, "d")
+    deaths.page("d")
+    with monkeypatch.context() as killed:
+        killed.setattr(replaying, "_mark", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            sent(settings, await decided(settings, store))
+    assert states(settings) == ["open"]
+    assert sent(settings, await decided(settings, store)) == 1
+    assert states(settings) == ["replayed"]
+    both = topic.read(settings.kafka.bootstrap_servers, "docs.incoming.bulk", 2)
+    assert both[0].value() == both[1].value()
+    assert {decode(record.value(), DocumentSubmitted).generation for record in both} == {1}
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 async def test_bytes_that_nobody_understood_go_back_as_they_were(settings, store, deaths) -> None:
