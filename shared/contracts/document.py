@@ -171,6 +171,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     prov: list[Provenance] = []
     writing_mode: Literal["horizontal_tb", "vertical_rl"] = "horizontal_tb"
     angle: float = 0.0
+    """Whole degrees by which its own text is turned clockwise on the displayed page, 0..359; 0 is upright. Blocks that were read have 0."""
     parent_id: str | None = None
     section_id: str | None = None
     confidence: float | None = None

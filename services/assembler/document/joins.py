@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from services.assembler.document import links, table_parts
 from services.assembler.document.text import is_cjk, join, marker
 from shared.contracts.document import Block
+from shared.contracts.turned import Turned
 
 _ENDS = ".!?。！？:：;；…”’\"'）)】」』"
 SAME_SIZE = 0.1
@@ -98,8 +99,11 @@ def _middle(a: Block, b: Block) -> bool:
     ):
         return False
     box, last = a.prov[-1].bbox, a.lines[-1].bbox
-    if box is None or a.text[-1] in _ENDS or len(a.lines) < 2 or a.writing_mode != b.writing_mode:
+    if box is None or a.text[-1] in _ENDS or len(a.lines) < 2 or _turn(a) != _turn(b):
         return False
+    if a.angle:  # in the frame of its text; where that has its origin does not matter
+        frame = Turned(a.angle, 0.0, 0.0)
+        box, last = frame.into(box), frame.into(last)
     vertical = a.writing_mode == "vertical_rl"
     height = last[2] - last[0] if vertical else last[3] - last[1]
     room = box[3] - last[3] if vertical else box[2] - last[2]
@@ -108,6 +112,10 @@ def _middle(a: Block, b: Block) -> bool:
     if is_cjk(a.text[-1]) or a.text[-1].isdigit():
         return is_cjk(b.text[0]) or b.text[0].islower()
     return b.text[0].islower()
+
+
+def _turn(block: Block) -> tuple[str, float]:
+    return block.writing_mode, block.angle
 
 
 def _one(a: Block, b: Block) -> Block:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from services.assembler.document.boxes import overlap
 from shared.contracts.document import Block, Line, Link
 from shared.contracts.layout import LinkArea
+from shared.contracts.turned import Turned
 
 ON_LINE = 0.5
 """Share of the height of the area, or of the line, that they have in common."""
@@ -45,6 +46,10 @@ def _on_block(block: Block, area: LinkArea, page_no: int) -> Iterator[Link]:
         if any(place.bbox and place.page_no == page_no and _inside(area.bbox, place.bbox) for place in block.prov):
             yield from _only_place(block.text, area)
         return
+    if block.angle:  # in the frame of its text; where that has its origin does not matter
+        frame = Turned(block.angle, 0.0, 0.0)
+        area = replace(area, bbox=frame.into(area.bbox))
+        block = replace(block, lines=[replace(line, bbox=frame.into(line.bbox)) for line in block.lines])
     vertical = block.writing_mode == "vertical_rl"
     cursor = 0
     for line in block.lines:

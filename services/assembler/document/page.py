@@ -13,9 +13,9 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from services.assembler.document import arrange, captions, flow, joins, links, lists, sections, upright
+from services.assembler.document import arrange, captions, flow, joins, links, lists, sections, turned, upright
 from services.assembler.document.kinds import kinds
-from services.assembler.document.regions import apart, best_readings, blocks_of, skew
+from services.assembler.document.regions import apart, best_readings, skew
 from shared.contracts.document import Block, Confidence, ContentLayer, Label, Page, Unit, Warning
 from shared.contracts.errors import ErrorInfo
 from shared.contracts.layout import ComposedPage, PageLayout, Reading, Region, RegionReading, TextLine
@@ -70,17 +70,24 @@ def compose_page(given: PageInput) -> ComposedPage:
         level = replace(level, links=[])  # they are in the frame of the page, as its blocks will be again
         composed = upright.restored(compose_page(replace(given, layout=level, readings=readings)), given.layout)
         return replace(composed, blocks=links.linked(composed.blocks, given.layout.links, given.page_no))
+    if angle := turned.main_angle(given.layout, given.readings):
+        level = replace(turned.straightened(given.layout, angle), links=[])
+        composed = turned.restored(compose_page(replace(given, layout=level)), given.layout, angle)
+        return replace(composed, blocks=links.linked(composed.blocks, given.layout.links, given.page_no))
     layout = given.layout
     read = best_readings(given.readings)
     known = {region.region_id for region in layout.regions}
     regions = sorted(_remaining(layout.regions, read, known), key=lambda region: region.region_id)
     slope = skew(layout)
-    found = [block for region in regions for block in blocks_of(region, read.get(region.region_id), layout, slope)]
+    found = [
+        block for region in regions for block in turned.blocks_of(region, read.get(region.region_id), layout, slope)
+    ]
     for region_id in sorted(set(read) - known):
-        found += blocks_of(_found_by_reader(region_id, read[region_id], layout), read[region_id], layout, slope)
-    blocks = joins.joined_over_columns(
-        sections.promoted(lists.marked(kinds.told(arrange.arranged(found), layout.height)))
-    )
+        found += turned.blocks_of(_found_by_reader(region_id, read[region_id], layout), read[region_id], layout, slope)
+    ordered = arrange.arranged(found)
+    straight = [block for block in ordered if not block.angle]
+    blocks = joins.joined_over_columns(sections.promoted(lists.marked(kinds.told(straight, layout.height))))
+    blocks = arrange.with_turned(blocks, ordered)
     blocks += [*_apart(layout.notes, layout, "notes"), *_apart(layout.invisible, layout, "invisible")]
     blocks = captions.attached(blocks)
     names = {block.id: f"p{given.page_no:05d}-b{index:03d}" for index, block in enumerate(blocks)}

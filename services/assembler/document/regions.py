@@ -268,6 +268,7 @@ def _native(line: TextLine) -> Piece:
         bold=line.bold,
         monospace=line.monospace,
         vertical=line.vertical,
+        angle=line.angle,
     )
 
 

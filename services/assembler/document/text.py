@@ -41,11 +41,20 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     bold: bool = False
     monospace: bool = False
     vertical: bool = False
+    angle: float = 0.0
+    """Degrees by which it is turned clockwise against the text around: heads of narrow columns in a table."""
 
     @property
     def height(self) -> float:
         """Of the line, across the direction of reading."""
-        return self.box[2] - self.box[0] if self.vertical else self.box[3] - self.box[1]
+        _, y0, _, y1 = self.frame(90.0 if self.vertical else self.angle)
+        return y1 - y0
+
+    def frame(self, angle: float) -> tuple[float, float, float, float]:
+        """The box where text that is turned by `angle` is upright (by a quarter, columns of vertical text are): the next row is below."""
+        x0, y0, x1, y1 = self.box
+        turned = {90.0: (y0, -x1, y1, -x0), 180.0: (-x1, -y1, -x0, -y0), 270.0: (-y1, x0, -y0, x1)}
+        return turned.get(angle, (x0, y0, x1, y1))
 
 
 def is_cjk(character: str) -> bool:
@@ -136,10 +145,11 @@ def _han_value(number: str) -> int:
 def rows(pieces: Sequence[Piece]) -> list[list[Piece]]:
     """Pieces grouped into rows, top to bottom, each in the direction of its script; vertical ones into columns, right to left."""
     turned = bool(pieces) and 2 * sum(piece.vertical for piece in pieces) > len(pieces)
+    angles = {piece.angle for piece in pieces}
+    angle = 90.0 if turned else angles.pop() if len(angles) == 1 else 0.0
 
     def frame(piece: Piece) -> tuple[float, float, float, float]:
-        x0, y0, x1, y1 = piece.box
-        return (y0, -x1, y1, -x0) if turned else (x0, y0, x1, y1)
+        return piece.frame(angle)
 
     out: list[list[Piece]] = []
     for piece in sorted(pieces, key=lambda p: ((frame(p)[1] + frame(p)[3]) / 2, frame(p)[0], p.text)):
@@ -165,10 +175,10 @@ def in_one(row: Sequence[Piece], nearer: float = COLUMN_GAP) -> list[Piece]:
     out: list[Piece] = []
     leftward = from_right(row)
     for piece in row:
-        if out and out[-1].vertical == piece.vertical:
+        if out and (out[-1].vertical, out[-1].angle) == (piece.vertical, piece.angle):
             last = out[-1]
-            right = last.box[0] - piece.box[2] if leftward else piece.box[0] - last.box[2]
-            gap = piece.box[1] - last.box[3] if piece.vertical else right
+            before, after = (one.frame(90.0 if one.vertical else one.angle) for one in (last, piece))
+            gap = before[0] - after[2] if leftward and not piece.vertical else after[0] - before[2]
             height = max(last.height, piece.height)
             if gap < nearer * height:
                 # Pieces of one word touch: scripts that join their letters leave nothing between.

@@ -6,6 +6,7 @@
    lost. A "picture" that is mostly text is a text region.
 4. Lines outside all boxes go on a text beside them, or become regions by what they say of themselves (`structure`).
 5. Labels are compared with the evidence (`kinds`).
+6. Text that is turned has regions of its own, made in its own frame (`turned`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 
 from services.layout_worker.boxes import Box, area, clipped, common, hull, iou, overlap, share_inside
 from services.layout_worker.found import FoundBox
-from services.layout_worker.regions import columns, doubts, forms, formulas, kinds, settling, structure, tables
+from services.layout_worker.regions import columns, doubts, forms, formulas, kinds, settling, structure, tables, turned
 from services.layout_worker.regions.drafts import HOLDS_TEXT, Draft, Drawn, Piece
 from services.layout_worker.regions.style import style_of
 from services.layout_worker.tables import ruled
@@ -59,12 +60,15 @@ def build(
     gridded = [tables.of_drawing(drawing) for drawing in drawn.ruled if ruled.holds(drawing, lines, width, height)]
     fields = forms.fields(drawn, lines, [table.bbox for table in gridded], width)
     pieces = [piece for piece in pieces if not any(piece.line is line for field in fields for line in field.lines)]
+    everything = pieces
+    pieces, aslant = turned.parted(pieces, [*drawn.seals, *(box.bbox for box in boxes if box.label == "seal")])
     lines = [piece.line for piece in pieces]
     striped_ones = tables.without_grid(drawn, lines, [table.bbox for table in gridded], fields)
+    told = [*lines, *aslant]
     seen = [box for box in boxes if box.label == "table"]
-    sure = [*gridded, *(table for table in striped_ones if not any(tables.is_part(table, box, lines) for box in seen))]
+    sure = [*gridded, *(table for table in striped_ones if not any(tables.is_part(table, box, told) for box in seen))]
     drafts = [*fields, *(_draft_of_seal(bbox) for bbox in drawn.seals), *sure]
-    drafts += [_draft_of_box(box) for box in boxes if _is_news(box, drawn, sure, fields, lines, width * height)]
+    drafts += [_draft_of_box(box) for box in boxes if _is_news(box, drawn, sure, fields, told, width * height)]
     drafts += [_draft_of_figure(bbox) for bbox in drawn.figures if not _is_known_figure(bbox, drafts)]
     left: list[TextLine] = []
     for piece in pieces:
@@ -77,11 +81,14 @@ def build(
     left = _without_numbers(left, drafts)
     left = _without_continued(_without_continued(left, drafts)[::-1], drafts)
     drafts = [part for draft in drafts for part in settling.settled(draft, style)]
-    drafts = [d for d in drafts if d.lines or d.label not in HOLDS_TEXT or not (detected or _seen_twice(d, pieces))]
+    drafts = [d for d in drafts if d.lines or d.label not in HOLDS_TEXT or not (detected or _seen_twice(d, everything))]
+    aslant = turned.without_cells(aslant, drafts)
     drafts += structure.drafts(left, style, [d.bbox for d in drafts])
     tables.fit(drafts, drawn)
     drafts = formulas.with_numbers(drafts)
     drafts = kinds.settled(drafts, style, width, height)
+    if aslant:
+        drafts = turned.added(drafts, aslant, drawn, style, width, height)
     drafts = _bounded(drafts, max_regions)
     for draft in drafts:
         draft.bbox = clipped(draft.bbox, width, height)
@@ -212,7 +219,9 @@ def _covers_more(line: TextLine, home: Draft, other: Draft) -> bool:
 
 def _seen_twice(empty: Draft, pieces: Sequence[Piece]) -> bool:
     """Whether a text box that got no line stands on lines that others got."""
-    return sum(common(piece.line.bbox, empty.bbox) for piece in pieces) >= ON_LINES * area(empty.bbox)
+    aslant = [piece.line.bbox for piece in pieces if piece.line.angle % 90]  # hulls, mostly of paper
+    others = sum(common(piece.line.bbox, empty.bbox) for piece in pieces if not piece.line.angle % 90)
+    return others >= ON_LINES * area(empty.bbox) or any(iou(box, empty.bbox) > SAME_FIGURE for box in aslant)
 
 
 def _bounded(drafts: list[Draft], max_regions: int) -> list[Draft]:

@@ -35,7 +35,7 @@ def upright(box: Sequence[float], slope: float, bbox: Sequence[float]) -> list[f
 
 
 def _parts(line: TextLine, grid: Grid, bbox: Sequence[float]) -> list[TextLine]:
-    if line.vertical:
+    if line.vertical or line.angle:
         return [line]
     x0, y0, x1, y1 = upright(line.bbox, grid.slope, bbox)
     middle, height = (y0 + y1) / 2, y1 - y0

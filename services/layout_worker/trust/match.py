@@ -8,11 +8,13 @@ nothing visible is lost.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 from services.layout_worker.boxes import area, common, overlap, share_inside
 from services.layout_worker.found import FoundLine
 from services.layout_worker.regions.drafts import Piece
 from shared.contracts.layout import TextLine
+from shared.contracts.turned import LINE_HEIGHT, Turned
 
 COVERED = 0.6
 """Share of a detected line under trusted text from which there is nothing left to read."""
@@ -20,14 +22,20 @@ STRETCH = 1.5
 """Uncovered stretch that is worth reading, in line heights; the detector's boxes are wider than the letters by about half a height."""
 FLAT = 0.15
 """Slope of a line's upper edge up to which it is cut like a rectangle."""
+_STEPS = (0.1, 0.3, 0.5, 0.7, 0.9)
+"""Where a quad is probed, along and across."""
 
 
 def unread(found: Sequence[FoundLine], trusted: Sequence[TextLine], scale_x: float, scale_y: float) -> list[Piece]:
     """Detected lines (pixels) as lines in page units, without what `trusted` covers. `scale_*` are pixels per page unit."""
     pieces: list[Piece] = []
+    across = [t for t in trusted if t.angle % 90]
+    along = [t for t in trusted if not t.angle % 90]
     for line in found:
         bbox = _bbox(line.quad, scale_x, scale_y)
-        near = [t.bbox for t in trusted if common(t.bbox, bbox) > 0]
+        if any(_lies_on(line.quad, t, scale_x, scale_y) for t in across):
+            continue
+        near = [t.bbox for t in along if common(t.bbox, bbox) > 0]
         if not near:
             pieces.append(Piece(_line(line, line.quad, scale_x, scale_y), line.red))
             continue
@@ -39,6 +47,20 @@ def unread(found: Sequence[FoundLine], trusted: Sequence[TextLine], scale_x: flo
             Piece(_line(line, quad, scale_x, scale_y), line.red) for quad in _uncovered(line.quad, bbox, near, scale_x)
         )
     return pieces
+
+
+def _lies_on(quad: Sequence[float], own: TextLine, scale_x: float, scale_y: float) -> bool:
+    """Whether most of a detected line lies on text that runs across the page, whose box is mostly paper and what else stands there."""
+    frame = Turned(own.angle, 0.0, 0.0)
+    x0, y0, x1, y1 = frame.into(own.bbox, LINE_HEIGHT * (own.font_size or 0.0))
+    corners = [frame.into([x / scale_x, y / scale_y] * 2) for x, y in zip(quad[0::2], quad[1::2], strict=True)]
+    (ax, ay), (bx, by), (cx, cy), (dx, dy) = (corner[:2] for corner in corners)
+    inside = 0
+    for u, v in product(_STEPS, _STEPS):
+        x = (1 - v) * ((1 - u) * ax + u * bx) + v * ((1 - u) * dx + u * cx)
+        y = (1 - v) * ((1 - u) * ay + u * by) + v * ((1 - u) * dy + u * cy)
+        inside += x0 <= x <= x1 and y0 <= y <= y1
+    return inside >= COVERED * len(_STEPS) ** 2
 
 
 SUPPORTED = 0.3

@@ -20,10 +20,13 @@ from services.layout_worker.trust.fonts import Verdicts
 from shared.contracts.document import PageKind, Warning
 from shared.contracts.layout import Hidden, TextLine
 from shared.contracts.options import Options
+from shared.contracts.turned import angle_of
 from shared.documents.page import Annotation, NativeLine, OpenedPage
 
 LEAST_IMAGE = (12.0, 36.0)
 """Points, short and long side: a smaller picture on a page holds no line of text worth a look."""
+SLANTED = 3
+"""Characters from which a line that runs across the page at an angle is one."""
 
 
 class Trust(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,8 +170,15 @@ def _text_line(line: NativeLine, *, text: bool = True, seen: bool = False, hidde
         italic=line.italic,
         monospace=line.monospace,
         vertical=line.vertical,
+        angle=_angle(line),
         hidden=None if seen else hidden or line.hidden,
     )
+
+
+def _angle(line: NativeLine) -> float:
+    """By the sides of the page, or across it; letters set one by one along a curve have no line that could be followed."""
+    angle = angle_of(line.angle)
+    return 0.0 if angle % 90 and len(line.text.strip()) < SLANTED else angle
 
 
 def _printed(text: str) -> str:
