@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -31,12 +32,37 @@ def test_bf16_is_taken_with_amx_or_where_it_is_measured_to_be_faster(
     monkeypatch: pytest.MonkeyPatch, flags: str, f32_s: float, bf16_s: float, chosen: str
 ) -> None:
     monkeypatch.setattr(processor, "_flags", lambda: frozenset(flags.split()))
-    monkeypatch.setattr(precision, "product_s", lambda core, kind: f32_s if kind == "f32" else bf16_s)
+    now = [0.0]
+
+    def product(core: openvino.Core, kind: str) -> Callable[[], object]:
+        return lambda: now.__setitem__(0, now[0] + (f32_s if kind == "f32" else bf16_s))
+
+    measured = precision.gain
+    monkeypatch.setattr(precision, "product", product)
+    monkeypatch.setattr(precision, "gain", lambda one, other: measured(one, other, lambda: now[0]))
     assert precision.fastest(openvino.Core()) == chosen
 
 
-def test_a_product_is_timed() -> None:
-    assert 0 < precision.product_s(openvino.Core(), "f32") < 1
+@pytest.mark.parametrize("spell", [range(8), range(2, 10), range(4, 12)], ids=["begins", "amid", "ends"])
+@pytest.mark.parametrize("disturbed", ["one", "both"])
+def test_a_slow_spell_of_the_machine_does_not_decide(spell: range, disturbed: str) -> None:
+    now = [0.0]
+
+    def work(seconds: float, hit: bool) -> Callable[[], None]:
+        calls = iter(range(precision.ROUNDS))
+
+        def run() -> None:
+            now[0] += seconds * (5.0 if next(calls) in spell and hit else 1.0)
+
+        return run
+
+    one, other = work(1.0, hit=True), work(2.0, hit=disturbed == "both")
+    assert precision.gain(one, other, lambda: now[0]) == pytest.approx(0.5)
+
+
+def test_a_product_is_computed_in_the_precision_asked_for() -> None:
+    core = openvino.Core()
+    assert 0 < precision.gain(precision.product(core, "f32"), precision.product(core, "f32")) < 10
 
 
 def hard_sigmoids(path: Path, parameters: list[tuple[float, float]]) -> None:
