@@ -92,6 +92,8 @@ def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout,
     if label in WHOLE and is_form(pieces):
         label = "text"
     common = _Common(region, reading, layout, label, method, model)
+    if label == "seal":
+        return [_seal(common, box, pieces)]
     if label == "code":
         lines = [piece for group in paragraphs(pieces, whole=True) for piece in group]
         return [common.block(0, box, _code(lines), lines)] if lines else []
@@ -101,6 +103,12 @@ def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout,
     if not out and (label in KEPT_EMPTY or (reading is not None and reading.latex)):
         out = [common.block(0, box, "", [])]
     return out
+
+
+def _seal(common: _Common, box: Sequence[float], pieces: Sequence[Piece]) -> Block:
+    """A stamp is one thing as large as its ring, whatever of its writing was read and however far apart that stands."""
+    lines = [piece for group in paragraphs(pieces, whole=True) for piece in group]
+    return common.block(0, box, joined([piece.text for piece in lines]), lines)
 
 
 def _columns(region: Region, reading: RegionReading | None, pieces: Sequence[Piece]) -> list[list[Piece]]:
@@ -268,7 +276,6 @@ def _native(line: TextLine) -> Piece:
         bold=line.bold,
         monospace=line.monospace,
         vertical=line.vertical,
-        angle=line.angle,
     )
 
 

@@ -403,3 +403,18 @@ def test_the_value_of_an_interactive_field_is_the_forms_own_and_printed_fields_a
     ]
     page = make.page(make.layout(fields))
     assert [(block.text, block.method) for block in page.blocks] == [("A. Miller", "form"), ("Port Ellan", "native")]
+
+
+@pytest.mark.parametrize("texts", [[], ["示例档案", "专用章"], ["示例档案", "", "专用章"]])
+def test_a_stamp_is_one_block_as_large_as_its_ring_however_its_writing_was_read(texts: list[str]) -> None:
+    ring = [300.0, 500.0, 420.0, 620.0]
+    stamp = make.region(0, "seal", [], bbox=ring, read_by="rec", found_by="colour")
+    stamp = msgspec.structs.replace(stamp, bbox=ring)
+    words = [
+        ReadLine(bbox=[320.0, 510.0 + 40 * i, 400.0, 524.0 + 40 * i], text=text, confidence=0.9)
+        for i, text in enumerate(texts)
+    ]
+    reading = RegionReading(region_id=stamp.region_id, method="det_rec", lines=words, model="reader@1", confidence=0.9)
+    page = make.page(make.layout([stamp]), readings=[make.reading("rec", [reading])])
+    (block,) = page.blocks
+    assert (block.label, block.prov[0].bbox, block.text) == ("seal", ring, "示例档案专用章" if texts else "")
