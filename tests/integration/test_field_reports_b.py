@@ -37,6 +37,7 @@ FILES: dict[str, Callable[[], bytes]] = {
     "b7.png": made.vertical_page,
     "b9.pdf": made.rotated_pages,
     "b9_sideways.pdf": made.sideways_pages,
+    "b9_turned.pdf": made.turned_texts,
     "b12.pdf": made.cropped_pages,
     "b13_repeated.pdf": made.long_table,
     "b13_once.pdf": lambda: made.long_table(repeated=False),
@@ -129,29 +130,54 @@ def test_b9_turned_pages_say_the_same_in_one_frame(parsed: Callable[[str], Parse
             assert one.prov[0].bbox == pytest.approx(other.prov[0].bbox, abs=0.1)
 
 
-@pytest.mark.parametrize(
-    "page_no",
-    [
-        1,
-        *(
-            pytest.param(
-                number,
-                marks=pytest.mark.xfail(
-                    strict=True,
-                    reason="lines that stand on their side or head are ordered as if they were upright, and joined without"
-                    " blanks: `TextLine` knows no angle (layout_worker/regions, assembler/document/text)",
-                ),
-            )
-            for number in (2, 3, 4)
-        ),
-    ],
-)
+@pytest.mark.parametrize("page_no", [1, 2, 3, 4])
 def test_b9_text_on_its_side_is_read_along_its_lines(parsed: Callable[[str], Parsed], page_no: int) -> None:
     found = parsed("b9_sideways")
     size = (792.0, 612.0) if page_no in (2, 4) else (612.0, 792.0)
     page = found.document.pages[page_no - 1]
     assert (page.rotation, (page.width, page.height)) == (90 * (page_no - 1), size)
     assert found.text(page_no) == " ".join(made.SENTENCES)
+    assert {b.angle for b in found.on(page_no)} == {90.0 * (page_no - 1)}
+
+
+def test_b9_stamps_in_the_margins_are_read_along_their_lines(parsed: Callable[[str], Parsed]) -> None:
+    blocks = parsed("b9_turned").on(1)
+    assert [b.text for b in blocks if not b.angle] == list(made.BODY)
+    assert {(b.text, b.angle, b.label) for b in blocks if b.angle} == {
+        ("Received on the third of May", 270, "aside_text"),
+        ("Copy number seven", 90, "aside_text"),
+    }
+
+
+def test_b9_a_paragraph_on_its_head_is_read_between_its_neighbours(parsed: Callable[[str], Parsed]) -> None:
+    said = [(b.text, b.angle) for b in parsed("b9_turned").on(2)]
+    assert said == [(made.BODY[0], 0), (made.TURNED, 180), (made.BODY[1], 0)]
+
+
+@pytest.mark.parametrize(("page_no", "angle"), [(3, 315), (4, 45)])
+def test_b9_a_watermark_across_the_page_is_a_block_of_its_own(
+    parsed: Callable[[str], Parsed], page_no: int, angle: float
+) -> None:
+    said = [(b.text, b.angle, b.label) for b in parsed("b9_turned").on(page_no) if b.text]
+    assert said == [(made.BODY[0], 0, "text"), (made.BODY[1], 0, "text"), (made.MARK, angle, "text")]
+
+
+def test_b9_heads_on_their_side_are_in_their_cells(parsed: Callable[[str], Parsed]) -> None:
+    (block,) = [b for b in parsed("b9_turned").on(5) if b.table is not None]
+    rows = [["", *(head.replace("\n", " ") for head in made.SIDE_HEADS)]]
+    rows += [[f"{row}-{column}" for column in range(4)] for row in range(3)]
+    assert [line.split("\t") for line in block.text.split("\n")] == rows
+    assert block.angle == 0
+
+
+def test_b9_a_table_on_its_side_has_its_rows_and_its_caption(parsed: Callable[[str], Parsed]) -> None:
+    blocks = parsed("b9_turned").on(6)
+    (table,) = [b for b in blocks if b.table is not None]
+    assert [line.split("\t") for line in table.text.split("\n")] == [made.TABLE_HEADER, *made.table_rows()[:8]]
+    assert {b.angle for b in blocks} == {270}
+    assert [b.text for b in blocks if b.id in table.caption_ids] == [
+        "Table 3: The ships of the spring and where they lay"
+    ]
 
 
 def test_b12_the_page_is_what_is_left_of_the_crop(parsed: Callable[[str], Parsed]) -> None:

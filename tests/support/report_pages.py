@@ -162,6 +162,56 @@ def sideways_pages() -> bytes:
     return pdf.bytes()
 
 
+TURNED = "This paragraph stands on its head and goes on over several lines, so that their order says whether it was read along them or not."
+MARK = "CONFIDENTIAL DRAFT"
+BODY = (
+    "The harbour was quiet in the early morning when the first ships came in from the north and the fog lifted slowly.",
+    "Later in the day the wind turned and all of the boats lay at their piers until the evening came over the bay.",
+)
+
+
+def turned_texts() -> bytes:
+    """Pages of upright text with other text on them: stamps in both margins; a paragraph on its head; a watermark up and one down the page;
+    a ruled table with heads on their side; and a page whose table without rules lies on its side."""
+    document = pymupdf.open()
+
+    def page(*places: float) -> pymupdf.Page:
+        new = document.new_page(width=WIDTH, height=HEIGHT)
+        for y, text in zip(places, BODY, strict=False):
+            new.insert_textbox((90, y, 510, y + 60), text, fontsize=11)
+        return new
+
+    stamped = page(150, 250)
+    stamped.insert_text((40, 600), "Received on the third of May", fontsize=12, rotate=90)
+    stamped.insert_text((560, 300), "Copy number seven", fontsize=12, rotate=270)
+    page(130, 400).insert_textbox((90, 200, 510, 300), TURNED, fontsize=11, rotate=180)
+    for degrees, x, y in ((45, 150, 600), (-45, 120, 200)):
+        at = pymupdf.Point(x, y)
+        morph = (at, pymupdf.Matrix(1, 1).prerotate(degrees))
+        page(y - 60 if y < 400 else 180, 440).insert_text(at, MARK, fontsize=40, color=(0.8, 0.8, 0.8), morph=morph)
+    table = page(80)
+    columns, rows = [90, 210, 270, 330, 390], [200, 290, 312, 334, 356]
+    for x in columns:
+        table.draw_line((x, rows[0]), (x, rows[-1]))
+    for y in rows:
+        table.draw_line((columns[0], y), (columns[-1], y))
+    for column, head in enumerate(SIDE_HEADS):
+        for line, text in enumerate(head.split("\n")):
+            table.insert_text((columns[column + 1] + 25 + 14 * line, 285), text, fontsize=10, rotate=90)
+    for row in range(3):
+        for column in range(4):
+            table.insert_text((columns[column] + 5, rows[row + 1] + 15), f"{row}-{column}", fontsize=10)
+    wide = document.new_page(width=WIDTH, height=HEIGHT)
+    wide.insert_text((80, 700), "Table 3: The ships of the spring and where they lay", fontsize=11, rotate=90)
+    for row, cells in enumerate([TABLE_HEADER, *table_rows()[:8]]):
+        for column, text in enumerate(cells):
+            wide.insert_text((120 + 22 * row, 700 - 150 * column), text, fontsize=10, rotate=90)
+    return bytes(document.tobytes(no_new_id=True))
+
+
+SIDE_HEADS = ["Length of ship", "Number of\nmasts", "Year"]
+
+
 def cropped_pages() -> bytes:
     """A page with a crop inside a media box of negative origin and text outside of it, and one in units of two points."""
     pdf = Pdf()

@@ -14,6 +14,7 @@ from services.layout_worker.found import FoundBox, FoundLine
 from services.layout_worker.regions.drafts import Draft, Drawn, Piece
 from services.layout_worker.regions.regions import build
 from services.layout_worker.trust.match import unread
+from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 from shared.contracts.turned import Turned
 
@@ -42,7 +43,7 @@ def built(lines: Sequence[TextLine], boxes: Sequence[FoundBox] = (), red: bool =
     return build(boxes, Drawn(), pieces, WIDTH, HEIGHT, detected=False, max_regions=500)
 
 
-def box(label: str, bbox: Sequence[float]) -> FoundBox:
+def box(label: Label, bbox: Sequence[float]) -> FoundBox:
     return FoundBox(label=label, raw_label=label, bbox=list(bbox), score=0.9)
 
 
@@ -61,7 +62,7 @@ def box(label: str, bbox: Sequence[float]) -> FoundBox:
     st.booleans(),
 )
 def test_lines_of_different_angles_share_no_region_but_a_table(
-    given_lines: list[tuple[float, float, float, float]], labels: list[str], red: bool
+    given_lines: list[tuple[float, float, float, float]], labels: list[Label], red: bool
 ) -> None:
     lines = [
         TextLine(bbox=[x, y, x + long, y + 12], text=f"line {i}", font_size=10, angle=angle)

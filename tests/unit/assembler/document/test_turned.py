@@ -126,10 +126,9 @@ def test_a_drawn_table_on_its_side_has_its_rows_along_its_text(angle: float) -> 
         )
         for r, c, box in places
     ]
-    order = {90.0: lambda r, c: (c, 1 - r), 180.0: lambda r, c: (1 - r, 2 - c), 270.0: lambda r, c: (2 - c, r)}[angle]
     drawn = []
     for r, c, box in places:
-        row, col = order(r, c)
+        row, col = {90.0: (c, 1 - r), 180.0: (1 - r, 2 - c), 270.0: (2 - c, r)}[angle]
         drawn.append(GridCell(row=row, col=col, bbox=frame.back(box)))
     region = make.region(0, "table", lines, grid=Grid(cells=sorted(drawn, key=lambda cell: (cell.row, cell.col))))
     upright = make.region(
