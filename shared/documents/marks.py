@@ -72,6 +72,8 @@ class Marks:
                 rows.append((sequence, rect, colour, drawing is not None and is_solid_box(drawing), False))
             elif kind == "fill-shade":
                 rows.append((sequence, rect, None, False, False))
+        self.transparent = len(opaque_images) == 0 and len(self.infos) == len(self.images)
+        """All images have a mask: what lies under them shows."""
         self.sequence: NDArray[np.int64] = np.array([row[0] for row in rows], dtype=np.int64)
         self.rects: NDArray[np.float64] = np.array([row[1] for row in rows], dtype=np.float64).reshape(-1, 4)
         self.colours: NDArray[np.float64] = np.array(

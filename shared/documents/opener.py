@@ -78,9 +78,10 @@ class Documents:
     ) -> tuple[OpenedPage, Pictures]:
         """Open page `page_no` (1-based) of a document that was inspected before.
 
-        `picture` says whether `Pictures.full` (and, unless `jpeg` is false, its encoding) is made: `auto` makes it where the
-        page shows something that its own trusted text does not give. `layout_picture` asks for `Pictures.small` where
-        `Pictures.full` is not made: whoever looks at pages prefers the full one.
+        `picture` says whether `Pictures.full` (and, unless `jpeg` is false, its encoding) is made: `auto` makes it where
+        much of what the page shows may not be in its own text; what small transparent images hold is left to who asked for
+        `layout_picture`.
+        `layout_picture` asks for `Pictures.small` where `Pictures.full` is not made: whoever looks at pages prefers the full one.
         `jpeg_may_wait` leaves the encoding out where the page has text and would have to be encoded: `encode` does it when it is needed.
         `parts` are boxes, in units of the page: where `Pictures.full` has to be drawn it may show these only (`Picture.box`).
         `rotation` (0, 90, 180, 270) shows the page so instead of as the document asks; everything is in that frame.

@@ -30,13 +30,12 @@ from shared.documents.marks import Marks, prepare
 from shared.documents.page import Inspected, OpenedPage, PageAnswer, PageCall
 from shared.documents.pictures import SMALL_SIDE, packed
 from shared.documents.raster import Drawn, draw, render
+from shared.documents.showing import shows_more_than_it_says
 from shared.documents.streams import Streams
 from shared.documents.text import native_lines, raw_text
 
 _FULL_PAGE = 0.9
 """Image coverage from which a page counts as one picture; scanners leave a margin."""
-_SEEN_IMAGE = 0.02
-"""Image coverage from which a page may show text that it does not say."""
 _MIN_SIDE, _MAX_SIDE = 1.0, 1e7
 """Points of a page's side that can be worked with; PDF itself allows 3 to 14,400 times UserUnit."""
 _PATH = re.compile(r"'[^']*'|/\S+")
@@ -96,7 +95,8 @@ class PdfFile:
             frame, page = self._open(call.page_no - 1)
             opened, marks, noted = self._looked_at(page, frame, own, call.page_no)
             drawn = None
-            wanted = call.picture == "always" or (call.picture == "auto" and shows_more_than_it_says(opened))
+            later = call.layout_picture and marks.transparent  # who sees the small picture says what is wanted
+            wanted = call.picture == "always" or (call.picture == "auto" and shows_more_than_it_says(opened, later))
             if wanted or call.layout_picture:
                 for info in marks.infos:
                     check_pixels(info["width"], info["height"], self._limits, call.page_no)
@@ -240,15 +240,6 @@ def _opened(path: Path, password: str | None) -> Any:
                 ErrorCode.encrypted, "the password that options.password_ref names does not open the PDF"
             )
     return document
-
-
-def shows_more_than_it_says(page: OpenedPage) -> bool:
-    """Whether a page may show text that its own does not give: pictures, letters drawn as shapes, fonts without Unicode."""
-    if page.blank:
-        return False
-    if page.image_coverage >= _SEEN_IMAGE or any(line.visible and line.bad_unicode for line in page.lines):
-        return True
-    return not any(line.visible for line in page.lines)
 
 
 def _may_wait(drawn: Drawn, opened: OpenedPage, call: PageCall) -> bool:

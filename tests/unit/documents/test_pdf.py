@@ -371,6 +371,30 @@ def test_which_pages_need_a_picture(bench: Bench) -> None:
     assert full(header_and_scan)
 
 
+@pytest.mark.parametrize(
+    ("side", "transparent", "text", "full"),
+    [
+        (150, True, True, False),
+        (150, False, True, True),
+        (150, True, False, True),
+        (300, True, True, True),
+    ],
+)
+def test_a_page_of_text_is_not_drawn_for_a_stamp(
+    bench: Bench, side: int, transparent: bool, text: bool, full: bool
+) -> None:
+    """Perhaps nothing of it is to be read: whoever looks at the page opens it again. A photograph is seen better in the large picture."""
+    pdf = Pdf()
+    mask, _ = pdf.image(Image.new("L", (40, 40), 200), jpeg=False)
+    number, _ = pdf.image(scan_page(40, 40), f"/SMask {mask} 0 R" if transparent else "", jpeg=False)
+    words = text_at(72, 750, "a letter with a stamp") if text else ""
+    pdf.page(f"q {side} 0 0 {side} 300 200 cm /Im0 Do Q {words}", resources=f"/XObject << /Im0 {number} 0 R >>")
+    pictures = bench.open(pdf.bytes(), picture="auto", layout_picture=True)[1]
+    assert (pictures.full is not None) == full
+    assert (pictures.small is None) == full
+    assert bench.open(pdf.bytes(), picture="auto")[1].full is not None, "nobody would see the stamp"
+
+
 def test_a_picture_that_may_be_for_nothing_is_encoded_when_it_is_asked_for(bench: Bench) -> None:
     data, _ = scan("/MediaBox [0 0 612 792]", text_at(72, 750, "a native header over a picture"))
     _, at_once = bench.open(data, picture="auto")
