@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 CELL = 4
 """Pixels of the glance across a cell: 4.2 pt of A4, half a line of text."""
+INK = 60
+"""Grey levels, of 255, between ink and the page's ground: above scanner noise and yellowed paper, below pencil."""
 AROUND = 41
 """Pixels across the neighbourhood whose mean is the ground: two lines of text."""
 CONTRAST = 40
@@ -26,19 +28,39 @@ EDGE = 0.02
 """Share of a side that is left out: shadows of a scanner's lid and of a book's edge."""
 
 
-def ink_map(glance: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Inked pixels of each `CELL` x `CELL` cell (0..16) of an RGB picture, without ruling lines; uint8 `(rows, columns)`.
+def darkest_of(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The darkest channel of each pixel of an RGB picture, so that coloured ink counts: uint8 (height, width)."""
+    red, green, blue = cv2.split(picture)
+    return np.asarray(cv2.min(cv2.min(red, green), blue), dtype=np.uint8)
 
-    Cells that are cut off at the far edges are left out.
+
+def ink_of(darkest: NDArray[np.uint8]) -> float:
+    """Share of pixels, 0..1, that differ from the page's ground by more than `INK`. The ground is the median grey; `darkest_of` a picture."""
+    counts = cv2.calcHist([darkest], [0], None, [256], [0, 256]).reshape(-1).astype(np.float64)
+    ground = int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
+    return float(counts[np.abs(np.arange(256) - ground) > INK].sum() / counts.sum())
+
+
+def ink_map(darkest: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Inked pixels of each `CELL` x `CELL` cell (0..16) of a picture (`darkest_of` it), without ruling lines; uint8 `(rows, columns)`.
+
+    Cells that are cut off at the far edges are left out. OpenCV throughout: every page pays for this.
     """
-    darkest = cv2.min(cv2.min(*cv2.split(glance)[:2]), cv2.split(glance)[2])
     around = cv2.blur(darkest, (AROUND, AROUND), borderType=cv2.BORDER_REPLICATE)
-    on_dark = (cv2.subtract(darkest, around) > CONTRAST) & (around < DARK)
-    inked = ((cv2.subtract(around, darkest) > CONTRAST) | on_dark).astype(np.uint8)
+    inked = _over(cv2.subtract(around, darkest), CONTRAST)
+    if int(around.min()) < DARK:
+        dark = cv2.threshold(around, DARK - 1, 1, cv2.THRESH_BINARY_INV)[1]
+        inked = cv2.max(inked, cv2.min(_over(cv2.subtract(darkest, around), CONTRAST), dark))
     inked = cv2.subtract(inked, cv2.max(_rules(inked, (1, RULE), (THIN, RULE)), _rules(inked, (RULE, 1), (RULE, THIN))))
     rows, columns = inked.shape[0] // CELL, inked.shape[1] // CELL
-    cells = inked[: rows * CELL, : columns * CELL].reshape(rows, CELL, columns, CELL)
-    return np.asarray(cells.sum(axis=(1, 3), dtype=np.uint8))
+    if not rows or not columns:
+        return np.zeros((rows, columns), dtype=np.uint8)
+    whole = cv2.multiply(inked[: rows * CELL, : columns * CELL], CELL * CELL)  # so that the mean of a cell is its count
+    return np.asarray(cv2.resize(whole, (columns, rows), interpolation=cv2.INTER_AREA), dtype=np.uint8)
+
+
+def _over(values: cv2.typing.MatLike, level: int) -> cv2.typing.MatLike:
+    return cv2.threshold(values, level, 1, cv2.THRESH_BINARY)[1]
 
 
 def inked_part(glance: NDArray[np.uint8], inked: NDArray[np.uint8]) -> NDArray[np.uint8]:

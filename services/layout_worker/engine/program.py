@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.layout_worker.boxes import clipped, share_inside
-from services.layout_worker.engine.ink import CELL, ink_map, inked_part, is_bar
+from services.layout_worker.engine.ink import CELL, darkest_of, ink_map, ink_of, inked_part, is_bar
 from services.layout_worker.engine.marks import find_marks
 from services.layout_worker.engine.rings import find_rings
 from services.layout_worker.engine.seals import find_seals, red, washed
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 
 GLANCE = 800
 """Pixels of the long side on which seals and ink are looked for."""
-INK = 60
-"""Grey levels, of 255, between ink and ground: above scanner noise and yellowed paper, below pencil."""
 
 SKEWED = 0.0175
 """Slope from which the layout network is shown a page turned level: a degree. Below that turning costs more sharpness than it gives (a scan
@@ -88,7 +86,8 @@ class Program:
         """Boxes of the layout network, seals and the amount of ink of a picture."""
         picture = blocks[0].array((request.height, request.width, 3))
         glance, scale = _glance(picture)
-        inked = ink_map(glance)
+        darkest = darkest_of(glance)
+        inked = ink_map(darkest)
         models = []
         if not request.upright:
             orientation = self._orientation.result()
@@ -104,7 +103,7 @@ class Program:
                 for b in boxes
             ],
             seals=[[value * scale for value in seal] for seal in _seals(glance, request.scan, detail=scale == 1.0)],
-            ink=ink_of(glance),
+            ink=ink_of(darkest),
             slope=slope,
             ink_map=inked.tobytes(),
             ink_columns=inked.shape[1],
@@ -204,15 +203,6 @@ def _glance(picture: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], float]:
     if scale <= 1:
         return picture, 1.0
     return shrunk(picture, max(1, round(width / scale)), max(1, round(height / scale))), scale
-
-
-def ink_of(picture: NDArray[np.uint8]) -> float:
-    """Share of pixels, 0..1, that differ from the ground of an RGB picture by more than `INK`. The ground is the median grey."""
-    red, green, blue = cv2.split(picture)
-    darkest = cv2.min(cv2.min(red, green), blue)  # so that coloured ink counts
-    counts = np.bincount(darkest.reshape(-1), minlength=256)
-    ground = int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
-    return float(counts[np.abs(np.arange(256) - ground) > INK].sum() / counts.sum())
 
 
 def _is_red(picture: NDArray[np.uint8], quad: list[float], seals: list[list[float]]) -> bool:
