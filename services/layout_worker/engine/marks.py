@@ -35,7 +35,9 @@ WHITE = 0.8
 """Space between two signs, in heights of the usual line, below which they are one mark, or a mark is a piece of a detected line that was seen
 in part: blanks in `- 3 -` have 0.3 to 0.5."""
 LEAST_INK, MOST_INK = 0.08, 0.9
-"""Share of ink in the box of a mark: of `- 1 -` a tenth, of `1` two thirds; a blot fills it."""
+"""Share of ink in the box of a mark: of `- 1 -` a tenth, of `8` two thirds; a blot fills it, and so does a sign that is a stroke."""
+STROKE = 0.6
+"""Width by height of a sign up to which it is a stroke: `1`, `i`."""
 MOST = 2
 """Marks of one margin from which on they are dirt."""
 MOST_SIGNS = 400
@@ -114,7 +116,8 @@ def _is_mark(piece: Box, ink: NDArray[np.uint8], size: tuple[float, float], usua
         return False
     if not LOW * usual <= y1 - y0 <= HIGH * usual or x1 - x0 > WIDE * usual:
         return False
-    return LEAST_INK <= float(ink[int(y0) : int(y1), int(x0) : int(x1)].mean()) <= MOST_INK
+    share = float(ink[int(y0) : int(y1), int(x0) : int(x1)].mean())
+    return share >= LEAST_INK and (share <= MOST_INK or x1 - x0 <= STROKE * (y1 - y0))
 
 
 def _meet(one: Box, other: Box, room: float) -> bool:

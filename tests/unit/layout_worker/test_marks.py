@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import cv2
 import numpy as np
 import pytest
@@ -15,6 +17,13 @@ Quads = list[NDArray[np.float32]]
 
 
 def page(lines: int = 20) -> tuple[Picture, Quads]:
+    """A page of its own to write on."""
+    picture, quads = _page(lines)
+    return picture.copy(), list(quads)
+
+
+@functools.cache
+def _page(lines: int) -> tuple[Picture, Quads]:
     """A page of 200 dpi with lines of text between columns 200 and 1500, from row 300 on, noisy as a scan is."""
     rng = np.random.default_rng(3)
     picture = np.full((HEIGHT, WIDTH, 3), 238, dtype=np.uint8)
@@ -88,3 +97,12 @@ def test_rule_and_blot_are_no_marks() -> None:
     cv2.line(picture, (200, 2090), (1500, 2090), (40, 40, 40), 2)
     cv2.rectangle(picture, (800, 2105), (815, 2120), (20, 20, 20), -1)
     assert find_marks(picture, quads) == []
+
+
+def test_stroke_that_fills_its_box_is_a_mark_and_a_blot_is_none() -> None:
+    picture, quads = page()
+    picture[2100:2116, 500:505] = 90
+    picture[2100:2116, 900:916] = 90
+    ((x0, _, x1, _),) = find_marks(picture, quads)
+    assert 480 < x0 < 500
+    assert 505 < x1 < 525
