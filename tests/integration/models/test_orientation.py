@@ -8,7 +8,7 @@ import pymupdf
 import pytest
 
 from samples.generator import generate
-from services.layout_worker.engine.ink import ink_map, inked_part
+from services.layout_worker.engine.ink import darkest_of, ink_map, inked_part
 from services.layout_worker.engine.program import SURE_TURN
 from shared.engines.engine import Engine
 from shared.models.orientation import OrientationModel
@@ -25,7 +25,7 @@ def orientation(openvino: Engine, settings: Settings) -> OrientationModel:
 def glance(picture: np.ndarray, quarters: int) -> np.ndarray:
     """The inked part of a page turned counter-clockwise by so many quarters, as the layout stage looks at it."""
     turned = np.ascontiguousarray(np.rot90(picture, quarters))
-    return inked_part(turned, ink_map(turned))
+    return inked_part(turned, ink_map(darkest_of(turned)))
 
 
 def test_columns_of_characters_are_not_turned_wrongly(orientation: OrientationModel) -> None:
