@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from services.layout_worker.engine.ink import ink_map, inked_part
+from services.layout_worker.engine.ink import darkest_of, ink_map, inked_part
 from services.layout_worker.finding import unknown
 from services.layout_worker.found import FoundLine
 from services.layout_worker.regions import leftover
@@ -23,7 +23,7 @@ def paper(*boxes, noise=0):
 
 
 def mapped(picture):
-    return Ink(ink_map(picture), 4.0, 4.0)
+    return Ink(ink_map(darkest_of(picture)), 4.0, 4.0)
 
 
 def test_known_ink_is_explained():
@@ -68,10 +68,10 @@ def test_large_ink_by_itself_is_a_picture():
 
 def test_the_part_that_is_looked_at_for_orientation_holds_the_ink():
     picture = paper((100, 300, 250, 420))
-    part = inked_part(picture, ink_map(picture))
+    part = inked_part(picture, ink_map(darkest_of(picture)))
     assert part.shape[0] < 160
     assert part.shape[1] < 190
-    assert inked_part(paper(), ink_map(paper())).shape == (800, 600, 3)
+    assert inked_part(paper(), ink_map(darkest_of(paper()))).shape == (800, 600, 3)
 
 
 def found(x0, y0, x1, y1):
