@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from services.assembler.document.boxes import overlap
 from services.assembler.document.fonts import usual_size
-from services.assembler.document.kinds.places import box_of, line_height, plain
+from services.assembler.document.kinds.places import box_of, line_height, plain, with_lines
 from shared.contracts.document import Block
 
 SMALL = 0.94
@@ -30,6 +30,12 @@ def noted(blocks: Sequence[Block], height: float) -> list[Block]:
         return list(blocks)
     small = {i for i, block in enumerate(blocks) if _may_be(block) and (block.font_size or usual) <= SMALL * usual}
     foot = {i for i in small if _from_top(blocks[i]) >= FROM * height and _ends_column(i, small, blocks)}
+    several = {i: parts for i in foot if len(parts := _parted(blocks[i])) > 1}
+    if several:
+        apart = noted([part for i, block in enumerate(blocks) for part in several.get(i, [block])], height)
+        names = {part.id for parts in several.values() for part in parts}
+        if all(block.label == "footnote" for block in apart if block.id in names):
+            return apart
     notes = {i for i in foot if _MARK.match(blocks[i].text)}
     notes |= {i for i in foot - notes if any(_is_rest(blocks[i], blocks[note]) for note in notes)}
     text = sum(len(b.text) for i, b in enumerate(blocks) if b.label in ("text", "list_item") and i not in foot)
@@ -38,6 +44,27 @@ def noted(blocks: Sequence[Block], height: float) -> list[Block]:
     rest = [block for i, block in enumerate(blocks) if i not in notes]
     end = max((i for i, block in enumerate(rest) if block.content_layer == "body"), default=-1) + 1
     return [*rest[:end], *(replace(blocks[i], label="footnote") for i in sorted(notes)), *rest[end:]]
+
+
+def _parted(block: Block) -> list[Block]:
+    """Notes that the layout boxed as one text, each by itself: lines of which each begins with the next number."""
+    begins, last = [0], _number(block.lines[0].text) if block.lines else None
+    for index, line in enumerate(block.lines[1:], 1):
+        if last is not None and _number(line.text) == last + 1:
+            begins.append(index)
+            last += 1
+    if len(begins) == 1:
+        return [block]
+    ends = [*begins[1:], len(block.lines)]
+    return [
+        with_lines(block, block.lines[begin:end], f".n{n}" if n else "")
+        for n, (begin, end) in enumerate(zip(begins, ends, strict=True))
+    ]
+
+
+def _number(text: str) -> int | None:
+    found = _MARK.match(text)
+    return int(found["number"]) if found is not None and found["number"] is not None else None
 
 
 def _may_be(block: Block) -> bool:

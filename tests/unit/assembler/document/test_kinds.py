@@ -120,6 +120,27 @@ def test_what_only_looks_like_a_footnote_is_none(text: str, size: float, y: floa
     assert "footnote" not in [block.label for block in blocks]
 
 
+def test_notes_that_the_layout_boxed_as_one_are_one_each() -> None:
+    boxed = note(
+        1, 690, ["1See the older report of the town,", "which nobody has read.", "2 The second note.", "3The third."]
+    )
+    blocks = scan(body(0, 100, 20), boxed)
+    assert labels(blocks)[1:] == [
+        ("footnote", "1See the older report of the town, which nobody has read."),
+        ("footnote", "2 The second note."),
+        ("footnote", "3The third."),
+    ]
+
+
+def test_numbers_that_do_not_grow_by_one_part_no_note_and_what_is_no_note_stays_whole() -> None:
+    boxed = note(
+        1, 700, ["1 See the report of the town, which has", "12 pages, and a map, of which", "2 There is one more."]
+    )
+    assert len([block for block in scan(body(0, 100, 20), boxed) if block.label == "footnote"]) == 2
+    large = note(1, 700, ["1 First of all there is a garden.", "2 Then there is a mill."], size=10.0)
+    assert "footnote" not in [block.label for block in scan(body(0, 100, 20), large)]
+
+
 def test_small_print_above_more_text_is_no_footnote() -> None:
     blocks = scan(body(0, 60, 20), note(1, 400, ["1 A remark in small type."]), body(2, 440, 10))
     assert "footnote" not in [block.label for block in blocks]
