@@ -186,6 +186,13 @@ async def test_what_is_let_be_and_why(settings, store, deaths) -> None:
     assert sent(settings, plan) == 0
 
 
+async def test_a_conflict_does_not_hold_back_the_document_whose_id_it_wanted(settings, store, deaths) -> None:
+    await ended(store, "d")
+    deaths.write("docs.incoming", b'{"document_id":"d"}', ErrorCode.conflict)
+    deaths.page("d")
+    assert [one.action for one in await decided(settings, store)] == ["skip", "envelope"]
+
+
 async def test_a_document_that_has_not_ended_goes_when_that_is_asked_for(settings, store, deaths) -> None:
     envelope = {"document_id": "open", "source": {"bucket": IN, "key": "open"}}
     await store.put(BUCKET, keys.envelope("open", 0), encode(envelope))
