@@ -25,7 +25,9 @@ SAME_SIZE = 0.08
 """Relative difference up to which two native headings are of one size; measured sizes differ more."""
 SAME_SIZE_READ = 0.1
 _HAN = "一二三四五六七八九十百千零〇0-9０-９"
-_DECIMAL = re.compile(r"(?:§\s*)?((?:\d{1,3}|[A-Z])(?:[.．]\d{1,3})+|\d{1,3})[.．]?(?=[\s、\u4e00-\u9fff]|$)")
+_DECIMAL = re.compile(
+    r"(?:§\s*)?((?:\d{1,3}|[A-Z])(?:[.．]\d{1,3})+|\d{1,3})[.．]?(?=[\s、\u3040-\u30ff\u4e00-\u9fff]|$)"
+)
 _NAMED: tuple[tuple[re.Pattern[str], int], ...] = (
     (re.compile(rf"第\s*[{_HAN}]+\s*[编篇部卷]"), 1),
     (re.compile(rf"第\s*[{_HAN}]+\s*章"), 1),

@@ -12,9 +12,15 @@ from services.assembler.document.boxes import overlap, union
 COLUMN_GAP = 3.0
 """White between two pieces of one row, in line heights, from which on they are two things."""
 HEADING = re.compile(
-    r"\s*(?:\d{1,2}(?:[.．]\d{1,2})*[.．]?\s+\S|第[一二三四五六七八九十百0-9]+[章节条]|[一二三四五六七八九十]+、|[(（][一二三四五六七八九十]+[)）])"
+    r"""\s*(?:
+    \d{1,2}(?:[.．]\d{1,2})*[.．]?\s+\S
+    |\d{1,2}(?:(?:[.．]\d{1,2})*[.．]|(?:[.．]\d{1,2}){2,})(?=[\u3040-\u30ff\u4e00-\u9fff])
+    |第[一二三四五六七八九十百0-9]+[章节条]
+    |[一二三四五六七八九十]+、
+    |[(（][一二三四五六七八九十]+[)）])""",
+    re.X,
 )
-"""How a numbered heading begins."""
+"""How a numbered heading begins. Before Han and kana the blank may be missing, on scans it often is; `3.5` of `3.5米` is a number."""
 
 
 _LEFTWARD = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")

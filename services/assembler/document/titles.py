@@ -7,6 +7,7 @@ headings are set apart from it, is text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -26,6 +27,10 @@ ABOVE = 2
 MAX_LINES = 4
 LOGO = 3
 """Letters up to which a text that is not Han is no heading, and one Han character is none."""
+_DOCUMENT_NUMBER = re.compile(
+    r"\s*\S{1,16}\s*[〔［\[(（【]\s*(?:19|20)\d\d\s*[〕］\])）】]\s*(?:第\s*)?\d{1,4}\s*号\s*"
+)
+"""Number of an official paper, under its red head: issuer, year in brackets, number (GB/T 9704-2012, 7.2.5). It is no heading."""
 
 
 def decided(blocks: Sequence[Block], outline: Sequence[OutlineEntry]) -> list[Block]:
@@ -44,7 +49,10 @@ def _without_plain_ones(blocks: Sequence[Block]) -> list[Block]:
     plain = [b for b in _heads(blocks) if usual and _is_plain(b, usual)]
     if 2 * len(plain) > len(_heads(blocks)):
         plain = []
-    names = {block.id for block in [*plain, *(b for b in _heads(blocks) if _is_logo(b))]}
+    names = {
+        block.id
+        for block in [*plain, *(b for b in _heads(blocks) if _is_logo(b) or _DOCUMENT_NUMBER.fullmatch(b.text))]
+    }
     return [replace(block, label="text") if block.id in names else block for block in blocks]
 
 

@@ -94,3 +94,32 @@ def test_a_numbered_heading_over_two_lines(size: float, label: str) -> None:
     lines = make.lines(60, 60, ["2.1 On the collection", "of the old town"], size=size, bold=size > 10)
     regions = [make.region(0, "text", lines), make.region(1, "text", make.lines(60, 120, FULL * 3))]
     assert make.page(make.layout(regions)).blocks[0].label == label
+
+
+@pytest.mark.parametrize("number", ["示字〔2017〕8号", "国办发〔2024〕第 12 号", "京教(2019)101号"])
+def test_the_number_of_an_official_paper_is_no_heading_and_its_subject_is_the_first(number: str) -> None:
+    found = heads(
+        ("title", "南屏区档案委员会文件", 23),
+        ("section_header", number, 14),
+        ("section_header", "关于组织实施的通知", 17.5),
+        ("text", "", 13),
+        ("section_header", "一、清水湾的铁路", 21),
+        ("section_header", "（一）总体要求", 17),
+        ("text", "", 13),
+    )
+    assert found == [("title", 0), ("section_header", 1), ("section_header", 1), ("section_header", 2)]
+
+
+def test_numbers_of_headings_without_a_blank_before_han_and_kana_are_numbers() -> None:
+    found = heads(
+        ("section_header", "時刻表の管理", 16.6),
+        ("section_header", "1.おもな結果", 15.6),
+        ("text", "", 10),
+        ("text", "2.まとめ", 16.9),
+        ("text", "", 10),
+        ("section_header", "3.東山市の測定結果", 16.4),
+        ("section_header", "3.1.1收藏品的管理", 12),
+        ("text", "3.5米以上", 12),
+        ("text", "", 10),
+    )
+    assert found == [("title", 0), *[("section_header", level) for level in (1, 1, 1, 2)]], "levels are closed up"
