@@ -59,8 +59,8 @@ def build(
     style = style_of(lines)
     gridded = [tables.of_drawing(drawing) for drawing in drawn.ruled if ruled.holds(drawing, lines, width, height)]
     fields = forms.fields(drawn, lines, [table.bbox for table in gridded], width)
-    pieces = [piece for piece in pieces if not any(piece.line is line for field in fields for line in field.lines)]
     everything = pieces
+    pieces = [piece for piece in pieces if not any(piece.line is line for field in fields for line in field.lines)]
     pieces, aslant = turned.parted(pieces, [*drawn.seals, *(box.bbox for box in boxes if box.label == "seal")])
     lines = [piece.line for piece in pieces]
     striped_ones = tables.without_grid(drawn, lines, [table.bbox for table in gridded], fields)

@@ -10,7 +10,7 @@ from services.layout_worker.boxes import area, share_inside
 from services.layout_worker.found import FoundBox
 from services.layout_worker.regions.clean import clean
 from services.layout_worker.regions.columns import grouped
-from services.layout_worker.regions.drafts import Draft, Drawn, Piece
+from services.layout_worker.regions.drafts import Draft, Drawn, Piece, Widget
 from services.layout_worker.regions.regions import build
 from shared.contracts.layout import TextLine
 
@@ -244,3 +244,12 @@ def test_share_of_a_flat_box_counts_by_its_centre():
     assert area([5, 5, 5, 9]) == 0
     assert share_inside([5, 5, 5, 9], [0, 0, 10, 10]) == 1.0
     assert share_inside([5, 5, 5, 9], [6, 0, 10, 10]) == 0.0
+
+
+def test_a_box_of_the_network_on_the_words_of_a_tick_is_seen_twice():
+    drawn = Drawn(widgets=[Widget([72, 168, 86, 182], checked=True)])
+    pieces = [Piece(line(100, 169, 171, 183, "Needs a crane"))]
+    drafts = build(
+        [box("page_footer", 95, 172, 171, 181)], drawn, pieces, WIDTH, HEIGHT, detected=False, max_regions=500
+    )
+    assert [(d.label, len(d.lines)) for d in drafts] == [("checkbox", 2)]
