@@ -123,3 +123,15 @@ def test_numbers_of_headings_without_a_blank_before_han_and_kana_are_numbers() -
         ("text", "", 10),
     )
     assert found == [("title", 0), *[("section_header", level) for level in (1, 1, 1, 2)]], "levels are closed up"
+
+
+def test_what_ends_like_a_chinese_or_japanese_sentence_is_no_heading_unless_it_has_a_number() -> None:
+    found = heads(
+        ("title", "報告", 20),
+        ("section_header", "リも重要である。", 13),
+        ("text", "", 10),
+        ("section_header", "第一条 本規程は次のとおりとする。", 13),
+        ("section_header", "まとめ", 13),
+        ("text", "", 10),
+    )
+    assert [label for label, _ in found] == ["title", "section_header", "section_header"]
