@@ -49,11 +49,14 @@ def _without_plain_ones(blocks: Sequence[Block]) -> list[Block]:
     plain = [b for b in _heads(blocks) if usual and _is_plain(b, usual)]
     if 2 * len(plain) > len(_heads(blocks)):
         plain = []
-    names = {
-        block.id
-        for block in [*plain, *(b for b in _heads(blocks) if _is_logo(b) or _DOCUMENT_NUMBER.fullmatch(b.text))]
-    }
+    names = {block.id for block in [*plain, *(b for b in _heads(blocks) if _is_none(b))]}
     return [replace(block, label="text") if block.id in names else block for block in blocks]
+
+
+def _is_none(block: Block) -> bool:
+    """Whether a text is no heading by what it says: a mark, the number of a paper, a whole sentence of Chinese or Japanese."""
+    sentence = block.text.rstrip().endswith("。") and not HEADING.match(block.text)
+    return _is_logo(block) or sentence or _DOCUMENT_NUMBER.fullmatch(block.text) is not None
 
 
 def _is_logo(block: Block) -> bool:
