@@ -22,14 +22,16 @@ from services.ingest.cache import cached_answer
 from services.ingest.inspecting import Inspector, document_id_of, source_info
 from shared.children.preference import current_lane
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
-from shared.contracts.layout import Inspection
+from shared.contracts.layout import DoneMark, Inspection
 from shared.contracts.options import Lane
 from shared.contracts.records import (
     DocumentOpened,
     DocumentRejected,
     DocumentSubmitted,
+    Status,
 )
 from shared.objects import keys
+from shared.objects.ended import mark_ended
 from shared.objects.open import open_store
 from shared.settings import Settings
 from shared.streams import deadletter
@@ -110,6 +112,7 @@ class Ingest:
             submitted_at=delivery.timestamp,
             trace_id=delivery.trace_id,
         )
+        await self._ended(document_id, submission.generation, "failure")
         metrics.INGEST_DOCUMENTS.labels(outcome="rejected").inc()
         return [Emit("docs.results", document_id, event)]
 
@@ -165,10 +168,15 @@ class Ingest:
                     due = datetime.now(UTC) + timedelta(seconds=turn.wait_s)
                     return Emit(WAITING, document_id, msgspec.structs.replace(submission, not_before=due))
             if cached is not None:
+                await self._ended(document_id, opened.generation, "success")
                 metrics.INGEST_DOCUMENTS.labels(outcome="cached").inc()
                 return Emit("docs.results", document_id, cached)
         metrics.INGEST_DOCUMENTS.labels(outcome="opened").inc()
         return Emit("docs.results", document_id, self._opened(submission, opened))
+
+    async def _ended(self, document_id: str, generation: int, status: Status) -> None:
+        mark = DoneMark(document_id=document_id, generation=generation, status=status)
+        await mark_ended(self._store, self._bucket, mark, decided=False)
 
     def _opened(self, submission: DocumentSubmitted, inspection: Inspection) -> DocumentOpened:
         return DocumentOpened(

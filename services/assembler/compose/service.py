@@ -38,6 +38,7 @@ from shared.contracts.records import (
     Compose as Task,
 )
 from shared.objects import keys
+from shared.objects.ended import mark_ended
 from shared.objects.open import open_store
 from shared.settings import Settings
 from shared.streams.failure import page_failed
@@ -266,10 +267,8 @@ class Compose:
         """Write `done/`, and the cache entry of a success."""
         if task.status == "success":
             await self._remember(task)
-        stored = await self._inputs.optional(keys.done(task.document_id))
-        if stored is None or decode(stored, DoneMark).generation < task.generation:
-            mark = DoneMark(document_id=task.document_id, generation=task.generation, status=task.status)
-            await self._store.put(self._bucket, keys.done(task.document_id), encode(mark), "application/json")
+        mark = DoneMark(document_id=task.document_id, generation=task.generation, status=task.status)
+        await mark_ended(self._store, self._bucket, mark, decided=True)
 
     async def _remember(self, task: CloseDocument) -> None:
         name = (task.document_id, task.generation)

@@ -14,7 +14,7 @@ from shared.children.preference import in_lane
 from shared.contracts.codec import decode, encode, sha256
 from shared.contracts.document import Lineage, ParsedDocument
 from shared.contracts.errors import DocfleetError, ErrorCode
-from shared.contracts.layout import CacheEntry, Inspection
+from shared.contracts.layout import CacheEntry, DoneMark, Inspection
 from shared.contracts.records import DocumentCached, DocumentOpened, DocumentRejected, ObjectRef
 from shared.objects import keys
 from shared.objects.folder import FolderStore
@@ -125,6 +125,15 @@ async def test_what_cannot_be_opened_is_rejected_with_its_code(ingest, store):
         assert got is code
         assert isinstance(emits[0].record, DocumentRejected)
         assert emits[0].record.error.code is code
+        mark = decode(await store.get(BUCKET, keys.done(key)), DoneMark)
+        assert (mark.generation, mark.status) == (0, "failure"), "reconcile would submit it for ever"
+
+
+async def test_a_document_that_ended_stays_so_when_its_object_is_gone(ingest, store):
+    parsed = DoneMark(document_id="d", generation=0, status="success")
+    await store.put(BUCKET, keys.done("d"), encode(parsed))
+    await refusal(ingest, document_id="d", source={"bucket": "in", "key": "gone"})
+    assert decode(await store.get(BUCKET, keys.done("d")), DoneMark) == parsed
 
 
 async def test_an_object_replaced_after_its_event_is_source_changed(ingest, store):
@@ -192,6 +201,7 @@ async def test_content_that_was_parsed_before_is_answered_with_a_copy_of_its_own
     assert isinstance(hit.record, DocumentCached)
     copy = decode(await store.get(BUCKET, hit.record.result.key), ParsedDocument)
     assert (copy.document_id, copy.source.key) == ("second", "twin.pdf")
+    assert decode(await store.get(BUCKET, keys.done("second")), DoneMark).status == "success"
     for others in [
         {"generation": 1},
         {"tenant": "t", "document_id": "third"},
