@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import msgspec
 
@@ -39,17 +38,21 @@ class Steps:
 
 
 def cpu_seconds(pids: Callable[[], list[int]]) -> Callable[[], float]:
-    """A clock of the CPU seconds of these processes, to the nanosecond (`/proc/*/task/*/schedstat`); 0 where the system has none.
+    """A clock of the CPU seconds of these processes and all their threads, to the nanosecond; 0 where the system has none.
 
-    Threads that ended are not counted; engines and children keep theirs.
+    One call a process: reading the threads' files in `/proc` a few times a page cost 7 ms, a tenth of what it measured.
     """
 
     def read() -> float:
-        total = 0
+        total = 0.0
         for pid in pids():
-            for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
-                with suppress(OSError, ValueError, IndexError):
-                    total += int(task.read_text().split()[0])
-        return total / 1e9
+            with suppress(OSError):
+                total += time.clock_gettime(_clock_of(pid))
+        return total
 
     return read
+
+
+def _clock_of(pid: int) -> int:
+    """The id of a process's CPU clock, as `clock_getcpuclockid(3)` makes it on Linux (`CPUCLOCK_SCHED` of linux/posix-timers.h)."""
+    return (~pid << 3) | 2
