@@ -27,7 +27,8 @@ SAME = 0.5
 
 
 async def find_lines(engine: Child, opened: OpenedPage, planned: Plan, shown: Pictures) -> Lines:
-    """Text lines of the full picture where the plan wants any, and rules of tables that the page itself does not draw."""
+    """Text lines of the full picture where the plan wants any, and the rules of a page that draws none itself: tables that the
+    network missed have them too."""
     if planned.search != "lines" or shown.full is None:
         return Lines(lines=[])
     size, pixels = shown.full
@@ -36,7 +37,8 @@ async def find_lines(engine: Child, opened: OpenedPage, planned: Plan, shown: Pi
         width=size.width,
         height=size.height,
         seals=[_scaled(seal, scale) for seal in planned.drawn.seals],
-        tables=[_scaled(box.bbox, scale) for box in planned.boxes if box.label == "table"] if not opened.rules else [],
+        tables=[] if opened.rules or planned.within else [[0.0, 0.0, float(size.width), float(size.height)]],
+        slope=planned.slope,
         parts=[_scaled(place, scale) for place in planned.within],
         parts_scale=min(1.0, LARGE_SIDE / max(size.width, size.height)),
     )

@@ -61,7 +61,9 @@ class LinesRequest(msgspec.Struct, frozen=True, kw_only=True):
     seals: list[list[float]] = []
     """Seals in pixels of this picture; for lines in them the share of red is measured."""
     tables: list[list[float]] = []
-    """Boxes of tables whose ruling lines are wanted."""
+    """Boxes in which ruling lines are wanted."""
+    slope: float = 0.0
+    """Fall of the page's lines by its ink, for where its lines are too few or too short to say."""
     parts: list[list[float]] = []
     """Boxes to be looked at one by one instead of the whole picture."""
     parts_scale: float = 1.0
@@ -75,10 +77,12 @@ class FoundLine(msgspec.Struct, frozen=True, kw_only=True):
     score: float
     red: bool = False
     """Most of its ink is red, as in a stamp."""
+    gaps: list[list[float]] = []
+    """Wide white in it, `[begin, end]` as shares 0..1 of its length, left to right: in a table a line is cut there (`tables.gaps`)."""
 
 
 class Strokes(msgspec.Struct, frozen=True, kw_only=True):
-    """Ruling lines of a table, in pixels of the picture, turned upright about the middle of `bbox` (what was looked at)."""
+    """Ruling lines of a page or a part of it, in pixels of the picture, turned upright about the middle of `bbox` (what was looked at)."""
 
     bbox: list[float]
     slope: float

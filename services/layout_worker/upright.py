@@ -7,8 +7,9 @@ nothing can be said there.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
-from statistics import median
+from itertools import accumulate
 
 import msgspec
 
@@ -30,10 +31,12 @@ NEAR, AGREED = 0.02, 0.6
 
 def slope_of(found: Sequence[FoundLine], by_ink: float) -> float:
     """Slope of a page's lines (dy by dx, y down) as they were detected; `by_ink` where too few are long. 0 where it is level, or unclear."""
-    slopes = [slope for line in found if (slope := _slope(line.quad)) is not None]
+    known = sorted((slope, _length(line.quad)) for line in found if (slope := _slope(line.quad)) is not None)
+    slopes = [slope for slope, _ in known]
     slope = by_ink if len(found) >= FEW else 0.0
     if len(slopes) >= FEW:
-        slope = median(slopes)
+        weights = list(accumulate(length**2 for _, length in known))
+        slope = slopes[bisect_left(weights, 0.5 * weights[-1])]
         if sum(abs(one - slope) <= NEAR for one in slopes) < AGREED * len(slopes):
             return 0.0
     return round(slope, 5) if LEVEL < abs(slope) <= STEEPEST else 0.0
@@ -48,6 +51,12 @@ def height_of(line: FoundLine) -> float:
 def box_of(line: FoundLine) -> Box:
     """The upright box around a detected line, in pixels."""
     return [min(line.quad[0::2]), min(line.quad[1::2]), max(line.quad[0::2]), max(line.quad[1::2])]
+
+
+def _length(quad: Sequence[float]) -> float:
+    return math.hypot(
+        max(abs(quad[2] - quad[0]), abs(quad[6] - quad[0])), max(abs(quad[3] - quad[1]), abs(quad[7] - quad[1]))
+    )
 
 
 def _slope(quad: Sequence[float]) -> float | None:
@@ -72,7 +81,7 @@ def build(
 ) -> list[Draft]:
     """`regions.build` for a page whose lines fall by `slope`; `scale` is pixels of the full picture, in which quads are, per page unit."""
     frame = Upright(slope, width, height)
-    level = [Piece(_level(piece.line, frame, scale), piece.red) for piece in pieces]
+    level = [msgspec.structs.replace(piece, line=_level(piece.line, frame, scale)) for piece in pieces]
     known = {id(upright.line): piece.line for upright, piece in zip(level, pieces, strict=True)}
     drafts = regions.build(
         [msgspec.structs.replace(box, bbox=frame.into(box.bbox)) for box in boxes],

@@ -21,21 +21,34 @@ from shared.contracts.document import Cell, Table
 from shared.contracts.errors import DocfleetError
 from shared.contracts.tables import html_of, table_of
 
-TOUCHING = 0.6
-"""White between two pieces of a row, in line heights, below which they are one: a blank, or a change of font."""
+TOUCHING, TOUCHING_READ = 0.6, -0.1
+"""White between two pieces of a row, in line heights, below which they are one: a blank, or a change of font. What was read are lines of a
+detector, which parts no words of one cell: only what overlaps is one."""
+OVER = 0.12
+"""Line heights by which a detector's boxes reach over the letters on either side: those of near cells touch."""
 ENOUGH = 0.25
 """Share of the rows that must have most pieces for these alone to say where the columns are."""
 FULL = 0.75
 """Share of the most pieces in a row from which on a row has (nearly) all columns."""
+WITHIN = 0.9
+"""Share of a piece's width in a column from which it stands over it, however wide that is."""
 CLOSE = 0.45
 """White above a row, in line heights, below which it may continue the row above."""
 NEARER = 0.85
 """Times the usual distance of rows below which it may."""
 
 
+MORE_ROWS = 1.25
+"""Times the rows that a network saw up to which lines are rows, not parts of cells."""
+
+
 def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
     """The grid of a table region from its lines; none without text, without two columns, or with more rows than a table may have."""
-    pieces = [piece for row in rows([p for p in pieces if p.text.strip()]) for piece in in_one(row, TOUCHING)]
+    pieces = [p for p in pieces if p.text.strip()]
+    touching = TOUCHING
+    if all(p.confidence is not None for p in pieces):
+        pieces, touching = [_tight(p) for p in pieces], TOUCHING_READ
+    pieces = [piece for row in rows(pieces) for piece in in_one(row, touching)]
     columns = _columns(pieces)
     if len(columns) < 2:
         return None
@@ -79,6 +92,13 @@ def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
         return table_of(cells_out, page_no=page_no)
     except DocfleetError:
         return None  # beyond all bounds: its lines are its text
+
+
+def _tight(piece: Piece) -> Piece:
+    """A read line by its letters."""
+    x0, y0, x1, y1 = piece.box
+    over = min(OVER * piece.height, (x1 - x0) / 4)
+    return piece if piece.vertical else replace(piece, box=[x0 + over, y0, x1 - over, y1])
 
 
 def _usual_step(found: Sequence[Sequence[Piece]]) -> float:
@@ -198,8 +218,10 @@ def _gap(piece: Piece, strip: tuple[float, float]) -> float:
 
 
 def _touched(piece: Piece, columns: Sequence[tuple[float, float]]) -> list[int]:
-    """Columns that a piece stands over."""
-    return [i for i, (x0, x1) in enumerate(columns) if overlap(piece.box[0], piece.box[2], x0, x1) > 0.15 * (x1 - x0)]
+    """Columns that a piece stands over: a part of their width, or all but all of its own (a number at the edge of a wide column)."""
+    x0, x1 = piece.box[0], piece.box[2]
+    shared = [(overlap(x0, x1, *column), column[1] - column[0]) for column in columns]
+    return [i for i, (common, width) in enumerate(shared) if common > min(0.15 * width, WITHIN * (x1 - x0))]
 
 
 def _span(piece: Piece, columns: Sequence[tuple[float, float]]) -> tuple[int, int]:
@@ -242,6 +264,14 @@ def plain(table: Table) -> str:
     for cell in table.cells:
         by_row.setdefault(cell.row, []).append(" ".join(cell.text.split()))
     return "\n".join("\t".join(texts) for _, texts in sorted(by_row.items()))
+
+
+def agrees(own: Table, seen: Table) -> bool:
+    """Whether the grid of the lines has all columns that a network saw, and few more rows: not those of lines that are broken in their cells.
+
+    Then it is worth more: the network's boxes of small cells are rough, and it joins narrow columns.
+    """
+    return own.num_cols >= seen.num_cols and own.num_rows <= MORE_ROWS * seen.num_rows + 1
 
 
 def complete(table: Table) -> bool:

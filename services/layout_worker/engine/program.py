@@ -32,6 +32,7 @@ from services.layout_worker.found import (
     Look,
     LookRequest,
 )
+from services.layout_worker.tables.gaps import find_gaps
 from services.layout_worker.tables.strokes import find_strokes, slope_of
 from services.layout_worker.trust.samples import SampleReader
 from shared.children.block import Block
@@ -129,18 +130,20 @@ class Program:
         detector = self._lines.result()
         clean = washed(picture, request.seals)
         detected = _in_parts(detector, clean, request) if request.parts else detector.detect(clean)
+        grey = cv2.cvtColor(clean, cv2.COLOR_RGB2GRAY)
         found = [
             FoundLine(
                 quad=(quad := [float(v) for v in line.quad.reshape(-1)]),
                 score=float(line.score),
                 red=_is_red(picture, quad, request.seals),
+                gaps=find_gaps(grey, quad),
             )
             for line in detected
             if not is_bar(clean, line.quad)
         ]
         if not request.parts:
             found += [_line_of_mark(box) for box in find_marks(clean, [line.quad for line in detected])]
-        slope = slope_of([line.quad for line in found])
+        slope = slope_of([line.quad for line in found], request.slope)
         strokes = [find_strokes(picture, table, slope) for table in request.tables]
         return Lines(lines=found, strokes=[s for s in strokes if s is not None], models=[detector.ref]), []
 

@@ -39,6 +39,8 @@ class Piece(msgspec.Struct, frozen=True):
 
     line: TextLine
     red: bool = False
+    gaps: Sequence[Sequence[float]] = ()
+    """Wide white in it, as in `FoundLine`."""
 
 
 class Draft(msgspec.Struct, kw_only=True):

@@ -66,7 +66,8 @@ def completed(
         if page.unit != "pt":
             point = median([line.bbox[3] - line.bbox[1] for line in lines if not line.vertical] or [USUAL]) / USUAL
         scale = (picture[0] / page.width, picture[1] / page.height)
-        ruled += scanned.grids(strokes, lines, scale, point)
+        tables = [box.bbox for box in boxes if box.label == "table"]
+        ruled += scanned.grids(strokes, lines, scale, point, tables)
         if page.unit == "pt":
             rules += scanned.rules(strokes, lines, scale, point)
     figures = [box for box in drawn.figures if sum(common(line.bbox, box) for line in lines) < UNDER_TEXT * area(box)]

@@ -18,7 +18,7 @@ from services.layout_worker.found import FoundBox
 from services.layout_worker.regions import columns, doubts, forms, formulas, kinds, settling, structure, tables, turned
 from services.layout_worker.regions.drafts import HOLDS_TEXT, Draft, Drawn, Piece
 from services.layout_worker.regions.style import style_of
-from services.layout_worker.tables import ruled
+from services.layout_worker.tables import cells, ruled
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 
@@ -63,9 +63,12 @@ def build(
     pieces = [piece for piece in pieces if not any(piece.line is line for field in fields for line in field.lines)]
     pieces, aslant = turned.parted(pieces, [*drawn.seals, *(box.bbox for box in boxes if box.label == "seal")])
     lines = [piece.line for piece in pieces]
-    striped_ones = tables.without_grid(drawn, lines, [table.bbox for table in gridded], fields)
-    told = [*lines, *aslant]
+    parts = {id(piece.line): cells.at_gaps(piece.line, piece.gaps) for piece in pieces}
+    cut = [part for line in lines for part in parts[id(line)]]
     seen = [box for box in boxes if box.label == "table"]
+    known = [table.bbox for table in gridded]
+    striped_ones = tables.without_grid(drawn, lines, known, fields, cut, [box.bbox for box in seen])
+    told = [*lines, *aslant]
     sure = [*gridded, *(table for table in striped_ones if not any(tables.is_part(table, box, told) for box in seen))]
     drafts = [*fields, *(_draft_of_seal(bbox) for bbox in drawn.seals), *sure]
     drafts += [_draft_of_box(box) for box in boxes if _is_news(box, drawn, sure, fields, told, width * height)]
@@ -76,7 +79,7 @@ def build(
         if home is None:
             left.append(piece.line)
         else:
-            home.lines.append(piece.line)
+            home.lines += parts[id(piece.line)] if home.label == "table" else [piece.line]
     left.sort(key=columns.place)
     left = _without_numbers(left, drafts)
     left = _without_continued(_without_continued(left, drafts)[::-1], drafts)

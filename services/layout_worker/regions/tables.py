@@ -19,8 +19,19 @@ ON_OTHERS = 0.3
 """Share of a table by its rows that another table may cover."""
 
 
-def without_grid(drawn: Drawn, lines: Sequence[TextLine], grids: Sequence[Box], fields: Sequence[Draft]) -> list[Draft]:
-    """Tables without a drawn grid: with rules across or coloured rows, or by alignment."""
+def without_grid(
+    drawn: Drawn,
+    lines: Sequence[TextLine],
+    grids: Sequence[Box],
+    fields: Sequence[Draft],
+    cut: Sequence[TextLine] | None = None,
+    seen: Sequence[Box] = (),
+) -> list[Draft]:
+    """Tables without a drawn grid: with rules across or coloured rows, or by alignment.
+
+    `cut` are the lines in parts where there is wide white in them: rows of near cells are told by these only where whole lines say nothing
+    and the network, whose tables are `seen`, saw none (a sentence has wide white too, after each full-width comma).
+    """
     rules = [rule for rule in drawn.rules if not any(share_inside(rule.bbox, _around(f.bbox)) > OWN for f in fields)]
     tables: list[Draft] = []
     for box in striped.by_stacks(rules, drawn.filled, lines):
@@ -37,19 +48,28 @@ def without_grid(drawn: Drawn, lines: Sequence[TextLine], grids: Sequence[Box], 
             )
     taken = [*grids, *(table.bbox for table in tables), *drawn.figures, *drawn.seals]
     free = [line for line in lines if all(common(line.bbox, box) <= 0 for box in taken)]
-    for cells_of in aligned.by_alignment([line for line in free if not captions.begins_caption(line.text or "")]):
-        box = hull(line.bbox for line in cells_of)
-        tables.append(
-            Draft(
-                label="table",
-                raw_label="aligned",
-                bbox=box,
-                confidence=0.9,
-                found_by="native" if all(line.text is not None for line in cells_of) else "leftover",
-                reason="short texts in rows and columns",
-            )
-        )
+    for cells_of in aligned.by_alignment(_not_captions(free)):
+        tables.append(_by_alignment(cells_of))
+    if cut is not None:
+        taken += [*seen, *(table.bbox for table in tables)]
+        free = [line for line in cut if all(common(line.bbox, box) <= 0 for box in taken)]
+        tables += [_by_alignment(cells_of) for cells_of in aligned.by_alignment(_not_captions(free))]
     return tables
+
+
+def _not_captions(lines: Sequence[TextLine]) -> list[TextLine]:
+    return [line for line in lines if not captions.begins_caption(line.text or "")]
+
+
+def _by_alignment(lines: Sequence[TextLine]) -> Draft:
+    return Draft(
+        label="table",
+        raw_label="aligned",
+        bbox=hull(line.bbox for line in lines),
+        confidence=0.9,
+        found_by="native" if all(line.text is not None for line in lines) else "leftover",
+        reason="short texts in rows and columns",
+    )
 
 
 def fit(drafts: Sequence[Draft], drawn: Drawn) -> None:

@@ -25,6 +25,14 @@ def cut(lines: Sequence[TextLine], grid: Grid, bbox: Sequence[float]) -> list[Te
     return [part for line in lines for part in _parts(line, grid, bbox)]
 
 
+def at_gaps(line: TextLine, gaps: Sequence[Sequence[float]]) -> list[TextLine]:
+    """A detected line in parts, without the white between them. `gaps` are shares `[begin, end]` of its length, left to right."""
+    if not gaps or line.quad is None or line.vertical:
+        return [line]
+    ends = [0.0, *(share for gap in gaps for share in gap), 1.0]
+    return [_part(line, begin, end) for begin, end in zip(ends[::2], ends[1::2], strict=True)]
+
+
 def upright(box: Sequence[float], slope: float, bbox: Sequence[float]) -> list[float]:
     """The box of a line in a table whose rows fall by `slope`, as it is when the table is turned upright about the middle of `bbox`."""
     x0, y0, x1, y1 = box
@@ -47,17 +55,20 @@ def _parts(line: TextLine, grid: Grid, bbox: Sequence[float]) -> list[TextLine]:
 
 
 def _cut_quad(line: TextLine, shares: Sequence[float]) -> list[TextLine]:
-    x0, y0, x1, y1 = line.bbox
     if line.quad is None:
         return [line]
-    return [
-        msgspec.structs.replace(
-            line,
-            bbox=[round(x0 + begin * (x1 - x0), 2), y0, round(x0 + end * (x1 - x0), 2), y1],
-            quad=_between(line.quad, begin, end),
-        )
-        for begin, end in pairwise([0.0, *shares, 1.0])
-    ]
+    return [_part(line, begin, end) for begin, end in pairwise([0.0, *shares, 1.0])]
+
+
+def _part(line: TextLine, begin: float, end: float) -> TextLine:
+    """The part of a line with a quad between two shares of its length."""
+    x0, y0, x1, y1 = line.bbox
+    assert line.quad is not None
+    return msgspec.structs.replace(
+        line,
+        bbox=[round(x0 + begin * (x1 - x0), 2), y0, round(x0 + end * (x1 - x0), 2), y1],
+        quad=_between(line.quad, begin, end),
+    )
 
 
 def _between(quad: Sequence[float], begin: float, end: float) -> list[float]:

@@ -1,7 +1,7 @@
 """Tables of scans by their ruling lines: strokes that were found in the picture, without those that are parts of letters, as grids.
 
 The picture knows no letters from rules, but the page's lines are known: a stroke that lies within a line of text is a part of it. What is
-left has to be most of the table that the network saw, and to hold its lines; else the table stays without a grid.
+left has to hold most lines of a table that the network saw there; else that table stays without a grid.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from shared.contracts.layout import Grid, GridCell, TextLine
 from shared.documents.page import Rule
 
 OF_TABLE = 0.7
-"""Share of the network's box, and of the table's lines, that the grid must have."""
-STRAIGHT, LONG = 0.01, 0.5
-"""Slope up to which rules across are taken as they are (5 pt over a page), and the share of the table's width that they have."""
+"""Share of the lines of a table of the network that grids must hold, and of a grid in such a table from which it is asked."""
 TALL = 1.3
 """Line heights up to which a stroke down, and the middle share of a line's height in which a stroke across, is one of letters."""
 CORE = 0.7
@@ -35,55 +33,73 @@ def grids(
     lines: Sequence[TextLine],
     scale: tuple[float, float],
     point: float,
+    tables: Sequence[Box] = (),
 ) -> list[Ruled]:
-    """Grids of the tables, in page units. `scale` is pixels per page unit, `point` page units per point."""
-    return [found for table in strokes if (found := _grid(table, lines, scale, point)) is not None]
+    """Grids in page units. `scale` is pixels per page unit, `point` page units per point, `tables` are boxes of the network."""
+    found: list[Ruled] = []
+    for seen in strokes:
+        found += _grids(seen, lines, scale, point, tables)
+    return found
 
 
 def rules(
     strokes: Sequence[Strokes], lines: Sequence[TextLine], scale: tuple[float, float], point: float
 ) -> list[Rule]:
-    """Rules across of tables that stand nearly straight, in page units: they show where a table without a grid begins and ends."""
+    """Rules in page units, by their middles where the page is skewed: tables without a grid and fields of forms are told by them."""
     out = []
-    for table in strokes:
-        if abs(table.slope) > STRAIGHT:
-            continue
-        bbox = _in_units(table.bbox, scale)
-        boxes = [upright(line.bbox, table.slope, bbox) for line in lines if common(line.bbox, bbox) > 0]
-        for run in table.across:
-            box = _in_units(run, scale)
-            if box[2] - box[0] >= LONG * (bbox[2] - bbox[0]) and not _in_letters(box, boxes, across=True):
-                middle = (box[1] + box[3]) / 2
-                out.append(Rule(bbox=[box[0], middle - 0.25 * point, box[2], middle + 0.25 * point], horizontal=True))
+    for seen in strokes:
+        about, boxes = _level(seen, lines, scale)
+        for rule in _rules(seen, boxes, scale):
+            x0, y0, x1, y1 = _back(rule.bbox, seen.slope, about)
+            thin, x, y = 0.25 * point, (x0 + x1) / 2, (y0 + y1) / 2
+            box = [x0, y - thin, x1, y + thin] if rule.horizontal else [x - thin, y0, x + thin, y1]
+            out.append(Rule(bbox=box, horizontal=rule.horizontal))
     return out
 
 
-def _grid(table: Strokes, lines: Sequence[TextLine], scale: tuple[float, float], point: float) -> Ruled | None:
-    bbox = _in_units(table.bbox, scale)
-    within = [line for line in lines if common(line.bbox, bbox) > 0.5 * area(line.bbox)]
-    boxes = [upright(line.bbox, table.slope, bbox) for line in within if not line.vertical]
-    rules = [
-        *(
-            Rule(bbox=box, horizontal=True)
-            for run in table.across
-            if not _in_letters(box := _in_units(run, scale), boxes, True)
-        ),
-        *(
-            Rule(bbox=box, horizontal=False)
-            for run in table.down
-            if not _in_letters(box := _in_units(run, scale), boxes, False)
-        ),
+def _grids(
+    seen: Strokes, lines: Sequence[TextLine], scale: tuple[float, float], point: float, tables: Sequence[Box]
+) -> list[Ruled]:
+    about, boxes = _level(seen, lines, scale)
+    found = [
+        drawing
+        for drawing in ruled.grids(_rules(seen, boxes, scale), point)
+        if not any(_lacks_walls(cell.bbox, _inner_edges(cell, drawing.grid), boxes) for cell in drawing.grid.cells)
     ]
-    found = ruled.grids(rules, point)
-    if not found:
-        return None
-    best = max(found, key=lambda drawing: area(drawing.bbox))
-    held = sum(_holds(best.bbox, box) for box in boxes)
-    if area(best.bbox) < OF_TABLE * area(bbox) or held < OF_TABLE * len(boxes):
-        return None
-    if any(_lacks_walls(cell.bbox, _inner_edges(cell, best.grid), boxes) for cell in best.grid.cells):
-        return None
-    return _turned(best, table.slope, bbox)
+    level = [upright(box, seen.slope, about) for box in tables]
+    refuted = [box for box in level if not _explains(found, box, boxes)]
+    return [
+        _turned(drawing, seen.slope, about)
+        for drawing in found
+        if not any(common(drawing.bbox, box) > OF_TABLE * area(drawing.bbox) for box in refuted)
+    ]
+
+
+def _explains(found: Sequence[Ruled], table: Box, lines: Sequence[Box]) -> bool:
+    """Whether the lines of a table of the network are those of grids: if not, the grids are a part of what is drawn there."""
+    held = [line for line in lines if common(line, table) > 0.5 * area(line)]
+    return sum(any(_holds(drawing.bbox, line) for drawing in found) for line in held) >= OF_TABLE * len(held)
+
+
+def _level(seen: Strokes, lines: Sequence[TextLine], scale: tuple[float, float]) -> tuple[Box, list[Box]]:
+    """The part of the page that was looked at, and its lines, turned upright about its middle."""
+    about = _in_units(seen.bbox, scale)
+    within = [line for line in lines if common(line.bbox, about) > 0.5 * area(line.bbox) and not line.vertical]
+    return about, [upright(line.bbox, seen.slope, about) for line in within]
+
+
+def _rules(seen: Strokes, lines: Sequence[Box], scale: tuple[float, float]) -> list[Rule]:
+    """Strokes that are no parts of letters."""
+    runs = [(run, True) for run in seen.across] + [(run, False) for run in seen.down]
+    boxes = [(_in_units(run, scale), across) for run, across in runs]
+    return [Rule(bbox=box, horizontal=across) for box, across in boxes if not _in_letters(box, lines, across)]
+
+
+def _back(box: Box, slope: float, about: Box) -> Box:
+    """An upright box with its size, its middle where it is on the skewed page."""
+    dx = -slope * ((box[1] + box[3]) / 2 - (about[1] + about[3]) / 2)
+    dy = slope * ((box[0] + box[2]) / 2 - (about[0] + about[2]) / 2)
+    return [box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy]
 
 
 def _in_letters(rule: Box, lines: Sequence[Box], across: bool) -> bool:

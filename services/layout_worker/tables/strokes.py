@@ -1,6 +1,6 @@
-"""Ruling lines of a table in a picture, so that scanned tables have their drawn grid too. Runs in the engine child (OpenCV).
+"""Ruling lines in a picture, so that scanned tables have their drawn grid too. Runs in the engine child (OpenCV).
 
-The table is turned upright by the slope of the page's text lines, at half the picture's resolution; then runs of ink that are long across,
+The picture is turned upright by the slope of the page's text lines, at half the picture's resolution; then runs of ink that are long across,
 or long down, are rules. Letters are neither: their strokes are shorter than `LEAST_ACROSS` and `LEAST_DOWN` and touch no rule.
 """
 
@@ -18,7 +18,7 @@ LEAST_ACROSS, LEAST_DOWN = 1 / 45, 1 / 90
 """Length of the shortest rule as a share of the page's long side: 19 pt and 9.4 pt of A4. A rule goes on through all columns it is drawn
 for, so the first is no limit for cells; the second is less than a row and more than a capital of 12 pt."""
 MARGIN = 0.02
-"""Share of the table's size that is looked at around its box: the network's boxes cut rules off."""
+"""Share of the box's size that is looked at around it."""
 AROUND, DARKER = 15, 14
 """Pixels of the halved picture around a pixel, and grey levels below their mean, from which it is ink: a hairline of a 200 dpi scan has 40."""
 LEVEL = 0.0005
@@ -27,21 +27,23 @@ STEEPEST = math.tan(math.radians(6.0))
 """Slope of the lines of a skewed page, at most."""
 LONG = 5.0
 """Times its height from which on a line's slope means something."""
+ENOUGH = 1_000
+"""Pixels of all long lines together from which on they say how the page is turned."""
 THICK = 6
 """Pixels of the halved picture: thicker runs are bars and pictures."""
 SMALL = 1_200
 """Pixels of a picture's long side up to which it is looked at as it is."""
 MOST = 2_000
-"""Rules of one table."""
+"""Rules of one picture: more is a map or a photo."""
 
 
-def find_strokes(picture: NDArray[np.uint8], table: list[float], slope: float) -> Strokes | None:
-    """Rules in and around the box of a table in an RGB picture (height, width, 3) whose lines fall by `slope`; none where there are not
+def find_strokes(picture: NDArray[np.uint8], box: list[float], slope: float) -> Strokes | None:
+    """Rules in and around a box of an RGB picture (height, width, 3) whose lines fall by `slope`; none where there are not
     two across."""
     height, width = picture.shape[:2]
-    dx, dy = MARGIN * (table[2] - table[0]) + 8, MARGIN * (table[3] - table[1]) + 8
-    x0, y0 = max(0, int(table[0] - dx)), max(0, int(table[1] - dy))
-    x1, y1 = min(width, int(table[2] + dx) + 1), min(height, int(table[3] + dy) + 1)
+    dx, dy = MARGIN * (box[2] - box[0]) + 8, MARGIN * (box[3] - box[1]) + 8
+    x0, y0 = max(0, int(box[0] - dx)), max(0, int(box[1] - dy))
+    x1, y1 = min(width, int(box[2] + dx) + 1), min(height, int(box[3] + dy) + 1)
     if min(x1 - x0, y1 - y0) < 32:
         return None
     factor = 2 if max(height, width) > SMALL else 1
@@ -83,13 +85,16 @@ def _runs(ink: NDArray[np.uint8], kernel: tuple[int, int]) -> list[tuple[int, in
     return sorted((int(x), int(y), int(w), int(h)) for x, y, w, h, _ in stats[1:count] if (h if across else w) <= THICK)
 
 
-def slope_of(quads: list[list[float]]) -> float:
-    """Median fall, dy by dx, of the upper edges of long lines, quads `[x0, y0, … y3]`; 0 where there are none, or they are steeper than
-    `STEEPEST`."""
-    slopes = [
-        (quad[3] - quad[1]) / (quad[2] - quad[0])
+def slope_of(quads: list[list[float]], by_ink: float = 0.0) -> float:
+    """Fall, dy by dx, of the upper edges of long lines, quads `[x0, y0, … y3]`: the median by squares of their lengths, as corners are whole
+    pixels and 60 of them say nothing of half a degree. `by_ink` where they are less than `ENOUGH` pixels; 0 beyond `STEEPEST`."""
+    long = sorted(
+        ((quad[3] - quad[1]) / (quad[2] - quad[0]), quad[2] - quad[0])
         for quad in quads
         if quad[2] - quad[0] > LONG * max(1.0, math.hypot(quad[6] - quad[0], quad[7] - quad[1]))
-    ]
-    slope = float(np.median(slopes)) if slopes else 0.0
+    )
+    slope = by_ink
+    if sum(length for _, length in long) >= ENOUGH:
+        weights = np.cumsum([length**2 for _, length in long])
+        slope = long[int(np.searchsorted(weights, 0.5 * weights[-1]))][0]
     return round(slope, 5) if abs(slope) <= STEEPEST else 0.0

@@ -37,7 +37,7 @@ def unread(found: Sequence[FoundLine], trusted: Sequence[TextLine], scale_x: flo
             continue
         near = [t.bbox for t in along if common(t.bbox, bbox) > 0]
         if not near:
-            pieces.append(Piece(_line(line, line.quad, scale_x, scale_y), line.red))
+            pieces.append(Piece(_line(line, line.quad, scale_x, scale_y), line.red, line.gaps))
             continue
         if sum(common(t, bbox) for t in near) >= COVERED * area(bbox) or any(
             share_inside(bbox, t) > COVERED for t in near
