@@ -30,8 +30,8 @@ ENOUGH = 0.25
 """Share of the rows that must have most pieces for these alone to say where the columns are."""
 FULL = 0.75
 """Share of the most pieces in a row from which on a row has (nearly) all columns."""
-WITHIN = 0.9
-"""Share of a piece's width in a column from which it stands over it, however wide that is."""
+WITHIN = 0.75
+"""Share of a read piece's width in a column from which it stands over it, however wide that is."""
 CLOSE = 0.45
 """White above a row, in line heights, below which it may continue the row above."""
 NEARER = 0.85
@@ -218,10 +218,11 @@ def _gap(piece: Piece, strip: tuple[float, float]) -> float:
 
 
 def _touched(piece: Piece, columns: Sequence[tuple[float, float]]) -> list[int]:
-    """Columns that a piece stands over: a part of their width, or all but all of its own (a number at the edge of a wide column)."""
+    """Columns that a piece stands over: a part of their width, or, of what was read, most of its own (a number in a wide column)."""
     x0, x1 = piece.box[0], piece.box[2]
+    most = float("inf") if piece.confidence is None else WITHIN * (x1 - x0)
     shared = [(overlap(x0, x1, *column), column[1] - column[0]) for column in columns]
-    return [i for i, (common, width) in enumerate(shared) if common > min(0.15 * width, WITHIN * (x1 - x0))]
+    return [i for i, (common, width) in enumerate(shared) if common > min(0.15 * width, most)]
 
 
 def _span(piece: Piece, columns: Sequence[tuple[float, float]]) -> tuple[int, int]:
