@@ -36,8 +36,7 @@ MIN_DENSITY = 0.3
 LARGER = 1.25
 """Times the usual font size from which on a text is no running matter."""
 SMALLER, SMALLER_READ = 0.92, 0.88
-"""Times the usual font size below which a single line at an edge may be running matter without recurring: native, and measured on a scan (to
-a tenth; running matter is set in 0.7 to 0.85 of the text's size)."""
+"""Times the usual size below which a line at an edge may be running matter without recurring: native, and read (measured to a tenth)."""
 LOGO = 3
 """Characters up to which a text is a mark rather than a heading."""
 MARGIN = 0.07
@@ -71,6 +70,8 @@ def separated(pages: Sequence[ComposedPage]) -> list[ComposedPage]:
             for block in _peeled(page, edge, recurring, usual):
                 changed[block.id] = block
         for block in page.blocks:
+            if block.id not in changed and _is_small_head(block, page, usual):
+                changed[block.id] = replace(block, label="page_header", content_layer="furniture")
             if block.id in changed or block.label not in ("page_header", "page_footer"):
                 continue
             if _recurs(block, page, recurring):
@@ -259,6 +260,14 @@ def _is_real_heading(
     if usual is not None and own >= (PROMOTED if HEADING.match(block.text) else LARGER) * usual:
         return True
     return total >= MIN_PAGES and place is not None and place[0] in sizes and own >= LARGER * sizes[place[0]]
+
+
+def _is_small_head(block: Block, page: ComposedPage, usual: float | None) -> bool:
+    """Whether what the layout took for a heading is a line in the top margin, in smaller type than the text."""
+    place, own = _edge(block, page), block.font_size
+    if block.label != "section_header" or place is None or usual is None or own is None or len(block.lines) != 1:
+        return False
+    return place[1] < MARGIN and own < SMALLER_READ * usual and not HEADING.match(block.text)
 
 
 def _is_plain_text(block: Block, page: ComposedPage, usual: float | None) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from services.assembler.document.furniture import separated
-from shared.contracts.document import Block, Page, Provenance
+from shared.contracts.document import Block, Line, Page, Provenance
 from shared.contracts.layout import ComposedPage
 
 pytestmark = pytest.mark.unit
@@ -80,3 +80,21 @@ def test_a_sender_at_the_top_of_a_letter_is_no_header_because_its_size_was_measu
         replace(text, font_size=10.0, method=method),  # type: ignore[arg-type]
     ]
     assert layers([replace(letter, blocks=read)])[0][0][1] == layer
+
+
+@pytest.mark.parametrize(
+    ("text", "top", "size", "layer"),
+    [
+        ("Annual report", 40.0, 8.0, "furniture"),
+        ("Annual report", 40.0, 9.5, "body"),
+        ("Annual report", 64.0, 8.0, "body"),
+        ("1.2 Results", 40.0, 8.0, "body"),
+    ],
+)
+def test_a_heading_in_the_top_margin_in_small_type_is_a_header(text: str, top: float, size: float, layer: str) -> None:
+    made = page(1, ("section_header", "body", text), ("text", "body", "Some words of a text. " * 20))
+    head, body = made.blocks
+    box = [50.0, top, 300.0, top + 10.0]
+    line = Line(bbox=box, text=text)
+    head = replace(head, font_size=size, lines=[line], prov=[replace(head.prov[0], bbox=box)])
+    assert layers([replace(made, blocks=[head, replace(body, font_size=10.0)])])[0][0][1] == layer
