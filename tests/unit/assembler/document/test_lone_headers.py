@@ -76,8 +76,8 @@ def test_a_sender_at_the_top_of_a_letter_is_no_header_because_its_size_was_measu
     sender, text = letter.blocks
     place = replace(sender.prov[0], bbox=[400.0, 64.0, 500.0, 76.0])
     read = [
-        replace(sender, prov=[place], font_size=size, method=method),  # type: ignore[arg-type]
-        replace(text, font_size=10.0, method=method),  # type: ignore[arg-type]
+        replace(sender, prov=[place], font_size=size, method=method),
+        replace(text, font_size=10.0, method=method),
     ]
     assert layers([replace(letter, blocks=read)])[0][0][1] == layer
 
