@@ -41,6 +41,11 @@ def attached(blocks: Sequence[Block]) -> list[Block]:
     return out
 
 
+def names_table(text: str) -> bool:
+    """Whether a text begins as the caption of a table does."""
+    return _TABLE.match(text) is not None
+
+
 def _kind(text: str) -> str | None:
     if _TABLE.match(text):
         return "table"

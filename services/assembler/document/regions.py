@@ -10,11 +10,11 @@ from statistics import mean, median
 
 from msgspec.structs import replace
 
-from services.assembler.document import columns, ruled, tables
+from services.assembler.document import captions, columns, ruled, tables
 from services.assembler.document.boxes import clipped, shared_area, union
 from services.assembler.document.fonts import set_size
 from services.assembler.document.paragraphs import is_form, paragraphs
-from services.assembler.document.text import Piece, joined
+from services.assembler.document.text import Piece, joined, rows
 from shared.contracts.document import Block, ContentLayer, Label, Line, Method, Provenance, Table, rounded
 from shared.contracts.layout import PageLayout, Reading, ReadLine, Region, RegionReading, TextLine
 
@@ -85,6 +85,8 @@ def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout,
         groups = [group for column in beside for group in paragraphs(column)]
         return _paragraphs(common, groups)
     if label == "table":
+        if named := _with_caption(common, pieces):
+            return named
         table = _grid(region, reading, pieces, layout, box)
         if table is not None or not pieces:
             return [_table(common, box, pieces, table)]
@@ -193,6 +195,26 @@ class _Common:
 
     def _inside(self, box: Sequence[float]) -> list[float]:
         return clipped(box, self.layout.width, self.layout.height)
+
+
+def _with_caption(common: _Common, pieces: Sequence[Piece]) -> list[Block]:
+    """Caption and table, where the first row that was read in a table without drawn cells is its caption; else nothing."""
+    if common.region.grid is not None or common.method != "det_rec" or not pieces:
+        return []
+    head = rows(pieces)[0]
+    rest = [piece for piece in pieces if not any(piece is one for one in head)]
+    if not captions.names_table(" ".join(piece.text for piece in head)):
+        return []
+    table = tables.from_pieces(rest, common.layout.page_no)
+    if table is None:
+        return []
+    words = _Common(common.region, common.reading, common.layout, "caption", common.method, common.model)
+    table = tables.finished(table, common.layout.page_no, common.layout.width, common.layout.height)
+    text = joined([piece.text for piece in head])
+    return [
+        words.block(1, union([piece.box for piece in head]), text, head),
+        _table(common, union([piece.box for piece in rest]), rest, table),
+    ]
 
 
 def _grid(

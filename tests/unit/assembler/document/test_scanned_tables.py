@@ -2,9 +2,11 @@
 
 import pytest
 
+from services.assembler.document.regions import blocks_of
 from services.assembler.document.tables import agrees, from_pieces
 from services.assembler.document.text import Piece
 from shared.contracts.document import Table
+from shared.contracts.layout import PageLayout, ReadLine, Region, RegionReading
 
 pytestmark = pytest.mark.unit
 
@@ -55,3 +57,26 @@ def test_lines_are_believed_unless_they_miss_columns_or_are_parts_of_cells() -> 
     assert agrees(grid(8, 5), grid(8, 4))
     assert not agrees(grid(8, 3), grid(8, 4))
     assert not agrees(grid(16, 4), grid(8, 4)), "every cell has two lines"
+
+
+@pytest.mark.parametrize(("first", "kinds"), [("Table 2: Owners", ["caption", "table"]), ("Owners in 2024", ["table"])])
+def test_a_caption_in_the_box_of_a_scanned_table_is_its_caption(first: str, kinds: list[str]) -> None:
+    lines = [ReadLine(bbox=piece.box, text=piece.text, confidence=0.9) for piece in table()]
+    lines.insert(0, ReadLine(bbox=[200, 308, 300, 321], text=first, confidence=0.9))
+    region = Region(
+        region_id="p00001-r000",
+        label="table",
+        raw_label="table",
+        bbox=[60, 300, 500, 410],
+        confidence=0.9,
+        found_by="model",
+        read_by="rec",
+        route="",
+    )
+    reading = RegionReading(region_id=region.region_id, method="det_rec", lines=lines)
+    layout = PageLayout(document_id="d", generation=0, page_no=1, width=600, height=800, unit="pt", kind="scanned")
+    blocks = blocks_of(region, reading, layout)
+    assert [block.label for block in blocks] == kinds
+    grid = blocks[-1].table
+    assert grid is not None
+    assert grid.num_rows == (4 if "caption" in kinds else 5)
