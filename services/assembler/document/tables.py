@@ -38,10 +38,6 @@ NEARER = 0.85
 """Times the usual distance of rows below which it may."""
 
 
-MORE_ROWS = 1.25
-"""Times the rows that a network saw up to which lines are rows, not parts of cells."""
-
-
 def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
     """The grid of a table region from its lines; none without text, without two columns, or with more rows than a table may have."""
     pieces = [p for p in pieces if p.text.strip()]
@@ -265,14 +261,6 @@ def plain(table: Table) -> str:
     for cell in table.cells:
         by_row.setdefault(cell.row, []).append(" ".join(cell.text.split()))
     return "\n".join("\t".join(texts) for _, texts in sorted(by_row.items()))
-
-
-def agrees(own: Table, seen: Table) -> bool:
-    """Whether the grid of the lines has all columns that a network saw, and few more rows: not those of lines that are broken in their cells.
-
-    Then it is worth more: the network's boxes of small cells are rough, and it joins narrow columns.
-    """
-    return own.num_cols >= seen.num_cols and own.num_rows <= MORE_ROWS * seen.num_rows + 1
 
 
 def complete(table: Table) -> bool:

@@ -69,7 +69,10 @@ def build(
     known = [table.bbox for table in gridded]
     striped_ones = tables.without_grid(drawn, lines, known, fields, cut, [box.bbox for box in seen])
     told = [*lines, *aslant]
-    sure = [*gridded, *(table for table in striped_ones if not any(tables.is_part(table, box, told) for box in seen))]
+    striped_ones = [
+        x for x in striped_ones if not any(tables.is_part(x, b, told) or tables.is_band(x, b, told) for b in seen)
+    ]
+    sure = [*gridded, *striped_ones]
     drafts = [*fields, *(_draft_of_seal(bbox) for bbox in drawn.seals), *sure]
     drafts += [_draft_of_box(box) for box in boxes if _is_news(box, drawn, sure, fields, told, width * height)]
     drafts += [_draft_of_figure(bbox) for bbox in drawn.figures if not _is_known_figure(bbox, drafts)]

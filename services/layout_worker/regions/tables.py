@@ -92,6 +92,16 @@ def is_part(table: Draft, seen: FoundBox, lines: Sequence[TextLine]) -> bool:
     return bool(rest) and all(x.bbox[2] - x.bbox[0] < 0.5 * (seen.bbox[2] - seen.bbox[0]) for x in rest)
 
 
+def is_band(table: Draft, seen: FoundBox, lines: Sequence[TextLine]) -> bool:
+    """Whether a table by its rows is only a band of a larger one that the network saw, such as its head between two rules.
+
+    Only where the lines are read from pixels: rules of a scan are what could be seen of them, those of a page's own are all there are.
+    """
+    if share_inside(table.bbox, seen.bbox) < INSIDE or area(table.bbox) >= MOST_OF * area(seen.bbox):
+        return False
+    return all(x.text is None for x in lines if share_inside(x.bbox, table.bbox) > OWN)
+
+
 def _around(box: Box) -> Box:
     return [box[0] - ruled.SNAP, box[1] - ruled.SNAP, box[2] + ruled.SNAP, box[3] + ruled.SNAP]
 

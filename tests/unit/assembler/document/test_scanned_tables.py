@@ -1,11 +1,10 @@
-"""Grids of tables that were read: near cells stay apart, and a network's grid goes where the lines know better."""
+"""Grids of tables that were read: near cells stay apart, and a caption in their box is their caption."""
 
 import pytest
 
 from services.assembler.document.regions import blocks_of
-from services.assembler.document.tables import agrees, from_pieces
+from services.assembler.document.tables import from_pieces
 from services.assembler.document.text import Piece
-from shared.contracts.document import Table
 from shared.contracts.layout import PageLayout, ReadLine, Region, RegionReading
 
 pytestmark = pytest.mark.unit
@@ -46,17 +45,6 @@ def test_cells_that_a_detector_parted_stay_apart() -> None:
 
 def test_words_of_a_page_that_stand_as_near_are_one() -> None:
     assert "1,331south" in [text for row in texts(table(None)) for text in row]
-
-
-def grid(rows: int, cols: int) -> Table:
-    return Table(num_rows=rows, num_cols=cols, cells=[], html="")
-
-
-def test_lines_are_believed_unless_they_miss_columns_or_are_parts_of_cells() -> None:
-    assert agrees(grid(9, 4), grid(8, 4))
-    assert agrees(grid(8, 5), grid(8, 4))
-    assert not agrees(grid(8, 3), grid(8, 4))
-    assert not agrees(grid(16, 4), grid(8, 4)), "every cell has two lines"
 
 
 @pytest.mark.parametrize(("first", "kinds"), [("Table 2: Owners", ["caption", "table"]), ("Owners in 2024", ["table"])])
