@@ -1,8 +1,12 @@
-"""The object store goes away in the middle: ingest says so, gives nothing up, and finishes everything when it is back."""
+"""The object store goes away in the middle: ingest says so, gives nothing up, and finishes everything when it is back.
+
+`DOCFLEET_AWAY_S=60` makes that longer than a group's session.
+"""
 
 from __future__ import annotations
 
 import io
+import os
 import time
 import urllib.error
 
@@ -16,7 +20,7 @@ from tests.support.s3 import S3Server
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(300)]
 DOCUMENTS = 40
-AWAY_S = 7
+AWAY_S = float(os.environ.get("DOCFLEET_AWAY_S", "7"))
 
 
 def why_not_ready(service: Service) -> str:
