@@ -226,8 +226,8 @@ def _grid(
 ) -> Table | None:
     """The grid of a table: the one that is drawn, or the reader's, unless no VL model saw it and its lines say otherwise.
 
-    Lines that make a complete grid by themselves are that grid; lines in one column as wide as the region are prose. On real tables the
-    network knows better than the lines of an incomplete one, however alike the two are.
+    Lines that make a complete grid by themselves, with no fewer rows and columns than the network saw, are that grid; lines in one column
+    as wide as the region are prose. On real tables the network knows better than the lines of an incomplete one, however alike the two are.
     """
     if region.grid is not None and pieces and (reading is None or reading.method != "vl"):
         drawn = ruled.from_grid(region.grid, region.bbox, pieces, layout.page_no)
@@ -239,7 +239,7 @@ def _grid(
         own = tables.from_pieces(pieces, layout.page_no)
         # Lines of the page's own text stand exactly where they stand: a network's idea of the grid is worth less.
         exact = bool(region.lines) and all(line.text is not None for line in region.lines)
-        if table is None or (own is not None and (exact or tables.complete(own))):
+        if table is None or (own is not None and (exact or (tables.complete(own) and tables.holds(own, table)))):
             table = own
         elif own is None and _is_prose(pieces, box):
             table = None

@@ -263,6 +263,11 @@ def plain(table: Table) -> str:
     return "\n".join("\t".join(texts) for _, texts in sorted(by_row.items()))
 
 
+def holds(own: Table, seen: Table) -> bool:
+    """Whether the grid of the lines has all rows and columns of another: boxes of rows set close may overlap, and two rows look like one."""
+    return own.num_rows >= seen.num_rows and own.num_cols >= seen.num_cols
+
+
 def complete(table: Table) -> bool:
     """Whether every place of the grid has a cell of its own: then the lines themselves say what the table is."""
     return is_simple(table) and table.num_rows > 1 and len(table.cells) == table.num_rows * table.num_cols

@@ -3,8 +3,9 @@
 import pytest
 
 from services.assembler.document.regions import blocks_of
-from services.assembler.document.tables import from_pieces
+from services.assembler.document.tables import from_pieces, holds
 from services.assembler.document.text import Piece
+from shared.contracts.document import Table
 from shared.contracts.layout import PageLayout, ReadLine, Region, RegionReading
 
 pytestmark = pytest.mark.unit
@@ -45,6 +46,16 @@ def test_cells_that_a_detector_parted_stay_apart() -> None:
 
 def test_words_of_a_page_that_stand_as_near_are_one() -> None:
     assert "1,331south" in [text for row in texts(table(None)) for text in row]
+
+
+def grid(rows: int, cols: int) -> Table:
+    return Table(num_rows=rows, num_cols=cols, cells=[], html="")
+
+
+def test_a_grid_of_lines_that_lost_a_row_or_a_column_does_not_hold_the_networks() -> None:
+    assert holds(grid(4, 5), grid(4, 5))
+    assert not holds(grid(3, 5), grid(4, 5)), "two rows set close were taken for one"
+    assert not holds(grid(4, 4), grid(4, 5))
 
 
 @pytest.mark.parametrize(("first", "kinds"), [("Table 2: Owners", ["caption", "table"]), ("Owners in 2024", ["table"])])
