@@ -254,9 +254,10 @@ class Client:
         """The pages of a document as they are composed, each once: page 3 of 700 while the rest is still being read.
 
         Begins with those that are finished, in order, and goes on until the document has ended; with `follow` false it ends with what
-        is finished now. Without a generation it is the latest that anything is stored of, or the next one to be heard of. A document
-        that was answered from the cache has no pages of its own. Raises `DocfleetError(source_missing)` (only with `follow`
-        false, when nothing is stored), `TimeoutError` when `timeout_s` seconds pass without a page.
+        is finished now. Without a generation it is the latest that anything is stored of, or the next one to be heard of. The pages of a
+        document that was answered from the cache are those of its result: what a page break cuts is on the first of its pages. Raises
+        `DocfleetError(source_missing)` (only with `follow` false, when nothing is stored), `TimeoutError` when `timeout_s`
+        seconds pass without a page.
         """
         if not follow:
             generation = self.stored.latest_work(document_id) if generation is None else generation

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, Producer
 from docfleet import Client
 from shared.contracts import records as r
 from shared.contracts.codec import decode, encode
-from shared.contracts.document import Lineage, Page, ParsedDocument
+from shared.contracts.document import Block, Lineage, Page, ParsedDocument, Provenance
 from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
 from shared.contracts.layout import ComposedPage
 from shared.contracts.options import Options
@@ -160,6 +160,34 @@ def test_documents_and_pages_are_typed_and_the_latest_generation_is_read(setting
         assert [composed.page for composed in client.pages("a", follow=False)] == [page, page]
         with pytest.raises(DocfleetError) as raised:
             client.document("nobody")
+        assert raised.value.code is ErrorCode.source_missing
+
+
+def test_pages_of_a_document_answered_from_the_cache_are_those_of_its_result(settings):
+    pages = [Page(page_no=n, width=10, height=10, unit="pt", status="ok", kind="native") for n in (1, 2)]
+    over = [Provenance(page_no=1, bbox=[1, 8, 9, 9]), Provenance(page_no=2, bbox=[1, 1, 9, 2])]
+    blocks = [
+        Block(id="b1", order=0, label="text", raw_label="text", prov=over, text="from one page to the next"),
+        Block(id="b2", order=1, label="text", raw_label="text", prov=over[1:], text="below it"),
+    ]
+    document = ParsedDocument(
+        document_id="copy",
+        generation=0,
+        source=r.SourceInfo(bucket="b", key="k"),
+        status="success",
+        pages=pages,
+        blocks=blocks,
+        lineage=Lineage(pipeline_version="", pipeline_fingerprint="", options_hash=""),
+    )
+    _put(settings, keys.document("copy", 0), document)
+    _put(settings, keys.envelope("copy", 0), b"{}")  # all that ingest stores of work when the cache has the answer
+    with Client(settings) as client:
+        found = list(client.pages("copy", follow=False))
+        assert [(page.document_id, page.page.page_no) for page in found] == [("copy", 1), ("copy", 2)]
+        assert [[block.id for block in page.blocks] for page in found] == [["b1"], ["b2"]]
+        assert client.page("copy", 2) == found[1]
+        with pytest.raises(DocfleetError) as raised:
+            client.page("copy", 3)
         assert raised.value.code is ErrorCode.source_missing
 
 
