@@ -1,8 +1,7 @@
 """Exports against the libraries that define their formats: docling-core and hocr-spec.
 
 docling-core wants an older typer than docfleet does, so both live in an environment of their own, locked in `formats/` and made on first use
-(some 10 s and 170 MB). The lock is written anew by
-`uv pip compile --universal --python-version 3.11 --generate-hashes --no-header requirements.in -o requirements.lock` in that folder.
+(some 10 s and 170 MB); see `tests.support.tools_env`.
 
 As a command, for every parsed document below some folders: `./dev run python -m tests.support.formats_check FOLDER...`; exit code 1
 where one is refused.
@@ -11,9 +10,7 @@ where one is refused.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,7 +22,7 @@ from docfleet import exports
 from docfleet.exporters import FORMATS, Name
 from shared.contracts.errors import DocfleetError
 from shared.settings import Limits
-from tests.support.processes import Missing, cache_folder, locked
+from tests.support.tools_env import environment
 
 FOLDER = Path(__file__).with_name("formats")
 HOCR_PAGES = 20
@@ -33,32 +30,10 @@ HOCR_PAGES = 20
 CHECKED: tuple[Name, ...] = ("docling", "hocr")
 
 
-def environment() -> Path:
-    """The Python of the environment. Raises `Missing`."""
-    lock = FOLDER / "requirements.lock"
-    folder = cache_folder() / f"formats-{hashlib.sha256(lock.read_bytes()).hexdigest()[:16]}"
-    python = folder / "bin" / "python"
-    with locked(cache_folder() / "formats.lock"):
-        if not (folder / "done").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            _uv("venv", "--python", sys.executable, str(folder))
-            _uv("pip", "install", "--python", str(python), "--require-hashes", "-r", str(lock))
-            (folder / "done").touch()
-    return python
-
-
-def _uv(*arguments: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "uv", *arguments, "--quiet"], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise Missing(f"docling-core cannot be installed: {done.stderr[-500:]}")
-
-
 def validated(files: Sequence[Path]) -> list[dict[str, Any]]:
     """What the validators say, a file each in order: `ok`, `said` (why not), `facts`. Raises `Missing`."""
     done = subprocess.run(
-        [str(environment()), str(FOLDER / "validate.py")],
+        [str(environment(FOLDER)), str(FOLDER / "validate.py")],
         input="".join(f"{file}\n" for file in files),
         capture_output=True,
         text=True,
