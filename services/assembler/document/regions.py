@@ -102,7 +102,9 @@ def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout,
     if reading is not None and reading.text is not None and (reading.text.strip() or reading.latex):
         return [common.block(0, box, reading.text.strip(), pieces)]
     out = _paragraphs(common, paragraphs(pieces, whole=label in WHOLE))
-    if not out and (label in KEPT_EMPTY or (reading is not None and reading.latex)):
+    # Whether a printed frame is a field is a guess; an interactive one is a fact, filled in or not.
+    empty = label in KEPT_EMPTY or (label == "form_field" and method == "form")
+    if not out and (empty or (reading is not None and reading.latex)):
         out = [common.block(0, box, "", [])]
     return out
 
