@@ -1,0 +1,130 @@
+"""One service process of the fleet under test: its start, its health, its children, the signals it gets."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.faults.roles import Role
+from tests.support.processes import spawn
+
+MARK = "DOCFLEET_FAULTS_RUN"
+"""Environment variable by which every process of a fleet, children included, is known."""
+POINT = "DOCFLEET_FAULTPOINTS"
+"""Environment variable of `shared.faultpoints`: the file in which a point is armed."""
+ROOT = Path(__file__).parents[2]
+
+
+class Member:
+    """A process of a role. Created means started; `ended` says how, once it has."""
+
+    def __init__(self, role: Role, module: str, number: int, folder: Path, env: Mapping[str, str], port: int) -> None:
+        self.role = role
+        self.number = number
+        self.port = port
+        self.log = folder / f"{role}-{number:03d}.log"
+        self.point = folder / f"{role}-{number:03d}.point"
+        self.asked = False
+        """Whether somebody asked it to end: then its end is no death."""
+        self.process = spawn(
+            [sys.executable, "-m", module],
+            self.log,
+            ROOT,
+            {**env, f"DOCFLEET_STAGES__{role.upper()}__HTTP_PORT": str(port), POINT: str(self.point)},
+        )
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def ended(self) -> int | None:
+        """Exit code, negative for a signal; none while it runs."""
+        return self.process.poll()
+
+    def get(self, path: str, timeout_s: float = 2.0) -> str:
+        """A page of its HTTP server. Raises `OSError`."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=timeout_s) as answer:
+            return str(answer.read().decode())
+
+    def ready(self) -> bool:
+        """Whether it takes part in the work."""
+        try:
+            return self.ended is None and bool(self.get("/readyz"))
+        except OSError:
+            return False
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal; SIGTERM counts as being asked to end."""
+        if number is signal.SIGTERM:
+            self.asked = True
+        self.process.send_signal(number)
+
+    def terminate(self, timeout_s: float = 60.0) -> int:
+        """SIGTERM, as Kubernetes sends it, and wait for the exit code. Raises `TimeoutExpired`."""
+        self.send(signal.SIGTERM)
+        return self.process.wait(timeout_s)
+
+    def kill(self) -> None:
+        """SIGKILL and wait."""
+        self.process.kill()
+        self.process.wait(30)
+
+    def arm(self, point: str, action: str = "kill", at: int = 1) -> None:
+        """Arm a fault point in the running process: the `at`-th time it is reached from now on."""
+        temporary = self.point.with_suffix(".new")
+        temporary.write_text(f"{point}:{action}@{at}")
+        temporary.replace(self.point)
+
+    def disarm(self) -> None:
+        """Take the armed point away."""
+        self.point.unlink(missing_ok=True)
+
+    def children(self) -> list[int]:
+        """Pids of its child processes, oldest first."""
+        return children_of(self.pid)
+
+    def tail(self, characters: int = 3_000) -> str:
+        """The end of its log."""
+        return self.log.read_text(errors="replace")[-characters:]
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Wait for its end; none when it has not ended by then."""
+        try:
+            return self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+
+
+def children_of(pid: int) -> list[int]:
+    """Pids of the children of all threads of a process, oldest first."""
+    found: set[int] = set()
+    try:
+        for task in os.scandir(f"/proc/{pid}/task"):
+            found.update(int(word) for word in Path(task.path, "children").read_text().split())
+    except OSError:
+        return sorted(found)
+    return sorted(found)
+
+
+def marked(run: str) -> dict[int, int]:
+    """Living processes of a fleet by pid, with the parent of each. A zombie is not alive."""
+    needle = f"{MARK}={run}".encode()
+    found = {}
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        try:
+            if needle not in Path(entry.path, "environ").read_bytes().split(b"\0"):
+                continue
+            fields = Path(entry.path, "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] != "Z":
+            found[int(entry.name)] = int(fields[1])
+    return found
