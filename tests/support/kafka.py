@@ -58,45 +58,60 @@ def java() -> str:
 class KafkaServer:
     """One broker. `options` are server.properties (for example `{"message.max.bytes": "5000"}`).
 
-    With `external` it stands for a cluster that somebody else runs: it is neither started nor stopped.
+    With `external` it stands for a cluster that somebody else runs: it is neither started nor stopped. `ports` are those of clients and of
+    the controller; 0 takes a free one. `memory_mb` is the heap.
     """
 
-    def __init__(self, options: dict[str, str] | None = None, external: str | None = None) -> None:
+    def __init__(
+        self,
+        options: dict[str, str] | None = None,
+        external: str | None = None,
+        *,
+        ports: tuple[int, int] = (0, 0),
+        memory_mb: int = 512,
+    ) -> None:
         self._options = options or {}
         self._external = external
+        self._memory_mb = memory_mb
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: Path | None = None
+        self.port, self._controller = ports
         self.bootstrap = external or ""
-        self.port = 0
 
     def start(self) -> Self:
         """Format a new log folder (at the first start) and start; returns when the broker answers. Raises `Missing`."""
         if self._external:
             return self
         program, libs = java(), jars()
+        self._launch(program, libs)
+        self._wait()
+        return self
+
+    def _launch(self, program: str, libs: Path) -> None:
+        """Format at the first start, and spawn; does not wait for an answer."""
+        base = [program, "-Xms128m", f"-Xmx{self._memory_mb}m", *_JAVA, "-cp", f"{libs}/*"]
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="docfleet-kafka-"))
-            self.port, self._controller = free_ports(2)
+            if not self.port:
+                self.port, self._controller = free_ports(2)
             self.bootstrap = f"127.0.0.1:{self.port}"
-            self._write_properties(self._folder)
-            # One in 64 would begin with a dash, which the tool takes for an option.
-            identity = "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
+            lines = (f"{name}={value}\n" for name, value in self._properties(self._folder).items())
+            (self._folder / "server.properties").write_text("".join(lines))
             subprocess.run(
-                [program, *_JAVA, "-cp", f"{libs}/*", "kafka.tools.StorageTool", *_FORMAT, "-t", identity],
+                [*base, "kafka.tools.StorageTool", "format", "-c", "server.properties", *self._formatting()],
                 cwd=self._folder,
                 check=True,
                 capture_output=True,
             )
-        self._process = spawn(
-            [program, *_JAVA, "-cp", f"{libs}/*", "kafka.Kafka", "server.properties"],
-            self._folder / "server.log",
-            self._folder,
-        )
-        self._wait()
-        return self
+        self._process = spawn([*base, "kafka.Kafka", "server.properties"], self._folder / "server.log", self._folder)
 
-    def _write_properties(self, folder: Path) -> None:
-        properties = {
+    def _formatting(self) -> list[str]:
+        """Options of the tool that formats a log folder."""
+        return ["--standalone", "-t", cluster_id()]
+
+    def _properties(self, folder: Path) -> dict[str, str]:
+        """server.properties."""
+        return {
             "process.roles": "broker,controller",
             "node.id": "1",
             "controller.quorum.bootstrap.servers": f"127.0.0.1:{self._controller}",
@@ -123,7 +138,6 @@ class KafkaServer:
             "log.segment.delete.delay.ms": "500",
             **self._options,
         }
-        (folder / "server.properties").write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
 
     def _wait(self, timeout_s: float = 60.0) -> None:
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
@@ -147,6 +161,19 @@ class KafkaServer:
             raise RuntimeError("a cluster of somebody else is not stopped")
         end(self._process)
         self._process = None
+
+    def kill(self) -> None:
+        """SIGKILL: no controlled shutdown, nothing flushed. `start` brings it back on the same port."""
+        if self._process is None:
+            raise RuntimeError("there is no process of ours to kill")
+        self._process.kill()
+        self._process.wait(10)
+        self._process = None
+
+    @property
+    def pid(self) -> int:
+        """Of the running broker; 0 while there is none (of ours)."""
+        return self._process.pid if self._process is not None else 0
 
     def stop(self) -> None:
         """End the broker and remove what it held."""
@@ -200,6 +227,11 @@ def _ignore(future: Any) -> None:
         future.result(timeout=15)
 
 
-_FORMAT = ["format", "-c", "server.properties", "--standalone"]
-_JAVA = ["-Xms128m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+def cluster_id() -> str:
+    """A new cluster's identity."""
+    # One in 64 would begin with a dash, which the tool takes for an option.
+    return "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]
+
+
+_JAVA = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 """A small broker that starts quickly; the tests measure nothing about it."""
