@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from docfleet.cli import (
+    buckets,
     cancel,
     diff,
     dlq,
@@ -61,6 +62,7 @@ app.command("doctor")(doctor.doctor)
 app.command("settings")(settings.settings)
 app.add_typer(models.app, name="models")
 app.add_typer(topics.app, name="topics")
+app.add_typer(buckets.app, name="buckets")
 app.add_typer(dlq.app, name="dlq")
 
 

@@ -27,6 +27,7 @@ from minio import Minio
 from minio.error import MinioException, S3Error
 
 from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
+from shared.objects.notifications import with_queue
 from shared.objects.paths import check
 from shared.objects.store import LISTED, ObjectStat
 from shared.settings import Objects
@@ -180,6 +181,21 @@ class S3Store:
                     raise
 
         await self._on_thread(make)
+
+    async def announce(self, bucket: str, queue: str) -> bool:
+        """Have the store tell `queue` (an ARN that its own configuration defines) of new objects of a bucket; False where it does so already.
+
+        Raises `source_missing` where there is no such bucket, `Unavailable` where the store knows no such queue, or no notifications.
+        """
+        check(bucket, "-")
+
+        def configure() -> bool:
+            wanted = with_queue(self._minio.get_bucket_notification(bucket_name=bucket), queue)
+            if wanted is not None:
+                self._minio.set_bucket_notification(bucket_name=bucket, config=wanted)
+            return wanted is not None
+
+        return await self._on_thread(configure)
 
     async def close(self) -> None:
         self._threads.shutdown(wait=False)
