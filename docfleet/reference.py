@@ -17,6 +17,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
+from docfleet import asyncapi
 from shared import settings as settings_module
 from shared.contracts.errors import ErrorCode
 from shared.settings import GROUPS, Settings, Stage
@@ -291,6 +292,35 @@ def cli_page() -> str:
     return "# Command line\n\n" + _NOTE + "\n" + "\n".join(_commands(root, "docfleet"))
 
 
+def topics_page() -> str:
+    """topics.md"""
+    from shared.streams.catalog import load
+
+    rows = [
+        [
+            f"`{topic.name}`",
+            topic.purpose + (" The join's own." if topic.internal else ""),
+            topic.key,
+            ", ".join(f"`{name}`" for name in topic.records),
+            ", ".join(topic.written_by),
+            ", ".join(f"`{group}`" for group in topic.groups),
+            str(topic.partitions),
+            topic.cleanup,
+        ]
+        for topic in load().topics
+    ]
+    columns = ["Topic", "What for", "Key", "Records", "Written by", "Read by group", "Partitions", "Cleanup"]
+    return "\n".join(
+        [
+            "# Topics\n",
+            _NOTE,
+            "From `topics.yaml`, which `docfleet topics apply` makes true. The same for programs, with the schema of every record and its "
+            "headers: [asyncapi.json](asyncapi.json) (AsyncAPI 3.0). Schemas of what is stored: the folder `schemas/`.\n",
+            _table(columns, rows),
+        ]
+    )
+
+
 def _commands(command: Any, name: str, level: int = 2) -> Iterator[str]:
     params = [p for p in command.params if p.name != "help"]
     arguments = [p.metavar or p.name.upper() for p in params if p.param_type_name == "argument"]
@@ -329,7 +359,14 @@ def _table(columns: list[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join([line(columns), "|" + "---|" * len(columns), *map(line, rows)]) + "\n"
 
 
-PAGES = {"settings.md": settings_page, "errors.md": errors_page, "metrics.md": metrics_page, "cli.md": cli_page}
+PAGES = {
+    "settings.md": settings_page,
+    "errors.md": errors_page,
+    "metrics.md": metrics_page,
+    "cli.md": cli_page,
+    "topics.md": topics_page,
+    "asyncapi.json": asyncapi.page,
+}
 
 
 def write(folder: Path) -> list[Path]:
