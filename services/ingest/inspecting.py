@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from shared import faultpoints
 from shared.children.places import Places
 from shared.children.preference import bulk_places
 from shared.contracts import ids
@@ -59,6 +60,7 @@ class Inspector:
         pinned = await self._pin(submission.source)
         submission = msgspec.structs.replace(submission, document_id=document_id_of(pinned, submission.document_id))
         await self._keep_envelope(submission)
+        faultpoints.reached("after_envelope_before_inspection")
         inspection = await self._inspection(msgspec.structs.replace(submission, source=pinned), delivery)
         if inspection.source.etag != pinned.etag:
             raise _conflict()  # the same id and place, but another object than the one that was inspected first

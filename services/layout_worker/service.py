@@ -14,6 +14,7 @@ import msgspec
 from services.layout_worker import route
 from services.layout_worker.pages import Pages
 from services.layout_worker.sources import Sources
+from shared import faultpoints
 from shared.contracts.codec import decode, encode, sha256
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase
 from shared.contracts.layout import Inspection, PageLayout
@@ -101,6 +102,7 @@ class LayoutWorker:
             await self._store.put_once(self._bucket, layout.picture_key, laid_out.jpeg, "image/jpeg")
         for picture in laid_out.pictures:
             await self._store.put_once(self._bucket, picture.key, picture.data, picture.mime_type)
+        faultpoints.reached("after_picture_before_layout")
         return msgspec.structs.replace(layout, layout_s=round(time.monotonic() - started, 4))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import structlog
 
+from shared import faultpoints
 from shared.children.errors import ChildDied, ChildStalled
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase, Unavailable
 from shared.streams import deadletter, headers
@@ -82,7 +83,9 @@ class Life:
                 else:
                     emits = await self._process(item)
                     item.delivering = True
+                    faultpoints.reached("after_store_before_produce")
                     await self._outputs.deliver(emits, item.trace)
+                    faultpoints.reached("after_produce_before_commit")
                 metrics.PROCESSED.labels(topic=item.polled.topic).inc()
                 return True
             except Unavailable as trouble:
@@ -173,6 +176,7 @@ class Life:
         topic = item.polled.topic
         metrics.FAILED.labels(topic=topic, code=str(error.code)).inc()
         log.info("failed", code=str(error.code), why=error.message, attempts=error.attempts)
+        faultpoints.reached("after_failure_before_letter")
         if item.letter and error.code is not ErrorCode.cancelled:
             await self._bury(item.polled, error, item.stack, told)
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import structlog
 
+from shared import faultpoints
 from shared.children.preference import in_lane
 from shared.contracts.errors import Unavailable
 from shared.settings import Settings
@@ -147,6 +148,7 @@ class Runner:
         began = time.monotonic()
         self._repause()
         commits = await self.drain([a.place for a in self._admission.assignments()])
+        faultpoints.reached("after_drain_before_commit")
         self._poller.finish(commits)
         await asyncio.to_thread(self._poller.join, GRACE_S)
         await asyncio.to_thread(control.stop)
@@ -289,6 +291,7 @@ class Runner:
 
     async def _claim(self, assignments: list[Assignment]) -> None:
         """Take the predecessor's clean mark away, then admit."""
+        faultpoints.reached("after_assign_before_claim")
         while still := [assignment for assignment in assignments if assignment.open]:
             commits = [assignment.commit() for assignment in still]
             if await asyncio.wrap_future(self._poller.commit_now(commits)):

@@ -17,6 +17,7 @@ from services.assembler.compose.cache import reusable
 from services.assembler.compose.calls import DocumentReply, DocumentRequest, PageReply, PageRequest, StoredDocument
 from services.assembler.compose.inputs import Inputs, lost_error
 from services.assembler.document.document import DocumentInput, expressed
+from shared import faultpoints
 from shared.children.block import Block
 from shared.children.child import Child
 from shared.contracts.codec import decode, encode, sha256
@@ -187,6 +188,7 @@ class Compose:
         if stored is None:
             async with self._bulk if task.lane == "bulk" else nullcontext():
                 built, described = await self._composed_document(task)
+            faultpoints.reached("after_markdown_before_document")
             stored = await self._store.put_once(self._bucket, key, built)
             if stored != built:
                 described = None

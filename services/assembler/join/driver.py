@@ -23,9 +23,10 @@ from services.assembler.join.proofs import Offsets, Proofs
 from services.assembler.join.state import join
 from services.assembler.join.timers import Timers
 from services.assembler.join.turn import Outcome
+from shared import faultpoints
 from shared.contracts.codec import encode
 from shared.contracts.errors import DocfleetError, ErrorCode
-from shared.contracts.records import CancelDocument, DocumentParsed, Result, StallProven
+from shared.contracts.records import CancelDocument, DocumentParsed, PageComposed, Result, StallProven
 from shared.streams import headers
 from shared.telemetry import metrics
 from shared.telemetry.tracing import HEADER, TraceParent, continued, new
@@ -97,6 +98,8 @@ class Driver:
             self.bury(record, outcome.refused)
         if isinstance(event, StallProven) and outcome.ignored is None:
             metrics.JOIN_LOST.labels(outcome="reissued" if event.attempt == 1 else "timeout").inc()
+        if isinstance(event, PageComposed):
+            faultpoints.reached("between_page_and_join")
         self._carry_out(event, outcome, _trace(record, outcome.trace_id))
         self._listen(event, outcome)
 
@@ -132,6 +135,7 @@ class Driver:
         if outcome.forgotten is not None:
             head = headers.make(event, source="join", trace=trace)
             self._tables.forget(event.document_id, outcome.forgotten, head)
+        faultpoints.reached("after_state_before_work")
         for emit in outcome.emits:
             self._outbox.emit(emit, trace)
         if outcome.writes or outcome.parsed or outcome.forgotten is not None:
@@ -152,6 +156,7 @@ class Driver:
     def tick(self, now: float) -> None:
         """Let the timers send. `now` in seconds since the epoch."""
         while self._acknowledged:
+            faultpoints.reached("after_parsed_before_closed")
             self.timers.acknowledged(*self._acknowledged.popleft())
         for emit in (*self.timers.due(now), *self.proofs.due(time.monotonic())):
             self._outbox.emit(emit, new())

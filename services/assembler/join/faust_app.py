@@ -53,6 +53,7 @@ from services.assembler.join.proofs import LOOK_S
 from services.assembler.join.rows import Disk, DiskRows
 from services.assembler.join.stages import Stages
 from services.assembler.join.watchdog import Watchdog
+from shared import faultpoints
 from shared.contracts.errors import DocfleetError
 from shared.settings import Settings
 from shared.telemetry import metrics
@@ -245,6 +246,7 @@ class FaustJoin:
 
     async def _recovered(self) -> None:
         """The tables are up to date: new partitions begin at their commits, the timers with what is open and what has ended."""
+        faultpoints.reached("after_recovery_before_events")
         begin = self._owned() - self._positions.places()
         try:
             found = await asyncio.to_thread(committed, self._settings, begin) if begin else {}

@@ -16,6 +16,7 @@ from faust.types import TP
 from services.assembler.join.offsets import CannotStart
 from services.assembler.join.outbox import Outbox
 from services.assembler.join.positions import Positions
+from shared import faultpoints
 from shared.settings import GROUPS, Settings
 
 
@@ -35,6 +36,7 @@ class OutboxProducer(driver.Producer):  # type: ignore[misc]
         position = self.outbox.position()
         while not self.outbox.settled(position):
             await asyncio.sleep(0.002)
+        faultpoints.reached("after_produce_before_commit")
 
     async def send(self, topic: str, *arguments: Any, **options: Any) -> Any:
         raise NotImplementedError(f"the join appends through its outbox; Faust wanted to send to {topic}")
