@@ -7,6 +7,7 @@ A test compares them with what is in the repository.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import typing
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,8 @@ from shared.contracts.errors import ErrorCode
 from shared.settings import GROUPS, Settings, Stage
 
 MASK = "********"
+SECRET = re.compile(r"passw|secret|token|jaas|pem|\.key$", re.IGNORECASE)
+"""Names of librdkafka's options that may hold a secret (`sasl.password`, `ssl.key.pem`, …)."""
 
 MEANING: dict[ErrorCode, tuple[str, str]] = {
     ErrorCode.encrypted: (
@@ -96,6 +99,10 @@ MEANING: dict[ErrorCode, tuple[str, str]] = {
 def effective(given: Settings) -> Iterator[tuple[str, str, str]]:
     """Every setting as (environment variable, value, default), secrets masked."""
     for variable, value, field in _values(given, "DOCFLEET_"):
+        if variable == "DOCFLEET_KAFKA__EXTRA":  # options under librdkafka's own names, secrets among them
+            value = {name: MASK if SECRET.search(name) else text for name, text in value.items()}
+        if variable == "DOCFLEET_VL__ENDPOINTS":
+            value = [_without_user(url) for url in value]
         yield variable, _shown(value), _default(field)
     defaults = Stage()
     for name in GROUPS:
@@ -112,6 +119,13 @@ def _values(model: BaseModel, prefix: str) -> Iterator[tuple[str, Any, FieldInfo
             yield from _values(value, f"{prefix}{name.upper()}__")
         elif name != "stages":
             yield f"{prefix}{name.upper()}", value, field
+
+
+def _without_user(url: str) -> str:
+    """`https://user:password@host` without the user's part."""
+    scheme, found, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}://{MASK}@{host.rpartition('@')[2]}{slash}{path}" if found and "@" in host else url
 
 
 def _default(field: FieldInfo) -> str:
@@ -145,7 +159,8 @@ def settings_page() -> str:
     out = [
         "# Settings\n",
         _NOTE,
-        "Read from the environment, then from the TOML file named by `DOCFLEET_CONFIG`, then the default. "
+        "Read from the environment, then from the files of the folder `DOCFLEET_SECRETS_DIR`, then from the TOML file named by "
+        "`DOCFLEET_CONFIG`, then the default. "
         'In TOML the group is a table: `[kafka]`, `bootstrap_servers = "kafka:9092"`. '
         "A secret may lie in a file instead: `DOCFLEET_SECRETS_DIR/DOCFLEET_OBJECTS__SECRET_KEY`. "
         "`docfleet settings` prints what is in effect.\n",
@@ -267,6 +282,7 @@ def metrics_page() -> str:
                 [
                     f"`{name}`",
                     str(metric._type),
+                    metrics.unit(metric._name),
                     ", ".join(f"`{x}`" for x in metric._labelnames),
                     str(metric._documentation),
                 ]
@@ -277,7 +293,9 @@ def metrics_page() -> str:
             _NOTE,
             "Every service serves them in Prometheus' text format on `/metrics` of its port (`stages.<name>.http_port`), "
             "beside `/livez` and `/readyz`. Which service a sample is of is the scraper's `job` and `instance`.\n",
-            _table(["Name", "Type", "Labels", "Meaning"], rows),
+            "Histograms have `_bucket`, `_sum` and `_count`; those of recorded traces carry exemplars with a `trace_id` where the scraper asks "
+            "for OpenMetrics. No label names a document, a page or a tenant.\n",
+            _table(["Name", "Type", "Unit", "Labels", "Meaning"], rows),
         ]
     )
 

@@ -1,7 +1,8 @@
 """Every setting of docfleet, with its default and its meaning: the reference page is generated from this file.
 
-Read from the environment (`DOCFLEET_KAFKA__BOOTSTRAP_SERVERS=…`, two underscores between group and name), from the TOML file
-that `DOCFLEET_CONFIG` names, then from the defaults, in that order. Secrets may lie in files: `DOCFLEET_SECRETS_DIR/<ENVIRONMENT NAME>`.
+Read from the environment (`DOCFLEET_KAFKA__BOOTSTRAP_SERVERS=…`, two underscores between group and name), from the files of the
+folder that `DOCFLEET_SECRETS_DIR` names (one secret a file, called like the variable, as Kubernetes mounts them), from the TOML file that
+`DOCFLEET_CONFIG` names, then from the defaults, in that order. What is given is never repeated in an error: it may be a secret.
 """
 
 from __future__ import annotations
@@ -14,7 +15,13 @@ from typing import Any, Literal, Self, cast
 
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import (
+    BaseSettings,
+    NestedSecretsSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 
 from shared.contracts.document import Label
 from shared.contracts.options import Options, Priority
@@ -35,7 +42,7 @@ def _cache_folder() -> Path:
 
 
 class _Group(BaseModel):
-    model_config = ConfigDict(extra="forbid", validate_default=True)
+    model_config = ConfigDict(extra="forbid", validate_default=True, hide_input_in_errors=True)
 
 
 class Kafka(_Group):
@@ -54,13 +61,53 @@ class Kafka(_Group):
     )
     group_instance_id: str | None = Field(None, description="Static membership: a name that survives restarts.")
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
-        "PLAINTEXT", description="Kafka security protocol."
+        "PLAINTEXT",
+        description="Kafka security protocol. With TLS the broker's name is always compared with its certificate.",
     )
-    sasl_mechanism: str | None = Field(None, description="`SCRAM-SHA-512`, `PLAIN`, `OAUTHBEARER`, …")
-    sasl_username: str | None = Field(None, description="SASL user.")
-    sasl_password: SecretStr | None = Field(None, description="SASL password.")
-    ssl_ca_location: str | None = Field(None, description="CA bundle, path.")
-    extra: dict[str, str] = Field({}, description="Any other librdkafka option, applied last.")
+    sasl_mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", "OAUTHBEARER"] | None = Field(
+        None, description="How a service proves who it is, with `SASL_SSL` or `SASL_PLAINTEXT`."
+    )
+    sasl_username: str | None = Field(None, description="SASL user (SCRAM, PLAIN).")
+    sasl_password: SecretStr | None = Field(None, description="SASL password (SCRAM, PLAIN).")
+    sasl_oauthbearer_token_endpoint_url: str | None = Field(
+        None,
+        description="Where a token is asked for (OAUTHBEARER; OpenID Connect, client credentials), `https://…`.",
+    )
+    sasl_oauthbearer_client_id: str | None = Field(None, description="Client id at the token endpoint.")
+    sasl_oauthbearer_client_secret: SecretStr | None = Field(None, description="Client secret at the token endpoint.")
+    sasl_oauthbearer_scope: str | None = Field(None, description="Scope of the token; none asks for none.")
+    ssl_ca_location: str | None = Field(
+        None, description="CA bundle (PEM), path, for brokers and the token endpoint; none is the system's."
+    )
+    ssl_certificate_location: str | None = Field(
+        None, description="Certificate of this service (PEM), path, where the broker asks for one (mutual TLS)."
+    )
+    ssl_key_location: str | None = Field(None, description="Key of that certificate (PEM), path.")
+    ssl_key_password: SecretStr | None = Field(None, description="Password of that key.")
+    extra: dict[str, str] = Field(
+        {},
+        repr=False,
+        description="Any other librdkafka option, applied last. The join's consumer is not of librdkafka: it does not see them.",
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.security_protocol.startswith("SASL"):
+            needed = {
+                None: ["sasl_mechanism"],
+                "OAUTHBEARER": [
+                    "sasl_oauthbearer_token_endpoint_url",
+                    "sasl_oauthbearer_client_id",
+                    "sasl_oauthbearer_client_secret",
+                ],
+            }.get(self.sasl_mechanism, ["sasl_username", "sasl_password"])
+            if missing := [name for name in needed if not getattr(self, name)]:
+                raise ValueError(f"security_protocol {self.security_protocol} needs {', '.join(missing)}")
+        elif self.sasl_mechanism is not None:
+            raise ValueError(f"sasl_mechanism needs a security_protocol with SASL, not {self.security_protocol}")
+        if (self.ssl_certificate_location is None) != (self.ssl_key_location is None):
+            raise ValueError("ssl_certificate_location and ssl_key_location belong together")
+        return self
 
 
 class Objects(_Group):
@@ -71,7 +118,12 @@ class Objects(_Group):
     )
     folder: Path = Field(Path("docfleet-objects"), description="Root of the folder store.")
     endpoint: str = Field("127.0.0.1:9000", description="S3 endpoint, `host:port`.")
-    secure: bool = Field(False, description="HTTPS to the S3 endpoint.")
+    secure: bool = Field(
+        False, description="HTTPS to the S3 endpoint; its name is always compared with its certificate."
+    )
+    ssl_ca_location: Path | None = Field(
+        None, description="CA bundle (PEM), path; none is `SSL_CERT_FILE`, else the one of certifi."
+    )
     region: str = Field("us-east-1", description="S3 region; set so that no request is spent on finding it.")
     access_key: SecretStr | None = Field(None, description="S3 access key.")
     secret_key: SecretStr | None = Field(None, description="S3 secret key.")
@@ -372,7 +424,7 @@ class Vl(_Group):
     """Vision-language models behind an OpenAI-compatible API."""
 
     endpoints: list[str] = Field(
-        [], description="Base URLs (`http://host:8000/v1`); empty means that no VL task is issued."
+        [], repr=False, description="Base URLs (`http://host:8000/v1`); empty means that no VL task is issued."
     )
     profile: str = Field("glm-ocr", description="Model profile: how the model is asked and how its answers are read.")
     profiles: Path | None = Field(
@@ -480,7 +532,7 @@ class Settings(BaseSettings):
         env_prefix="DOCFLEET_",
         env_nested_delimiter="__",
         extra="ignore",
-        secrets_dir=os.environ.get("DOCFLEET_SECRETS_DIR"),
+        hide_input_in_errors=True,
     )
 
     kafka: Kafka = Kafka()
@@ -510,7 +562,12 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        sources = [init_settings, env_settings, file_secret_settings]
+        sources = [init_settings, env_settings]
+        if folder := os.environ.get("DOCFLEET_SECRETS_DIR"):
+            # A folder that is not there is an error: a service without its password would only fail later, elsewhere.
+            sources.append(
+                NestedSecretsSettingsSource(file_secret_settings, secrets_dir=folder, secrets_dir_missing="error")
+            )
         if path := os.environ.get("DOCFLEET_CONFIG"):
             sources.append(TomlConfigSettingsSource(settings_cls, toml_file=Path(path)))
         return tuple(sources)
