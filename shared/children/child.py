@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -37,7 +37,8 @@ class Child:
     The blocks given to a method are closed after it returned, and so are those it returns once they are sent (arrays made
     of them stay valid). `settings` must be picklable. `memory_bytes` limits the address space, `recycle_bytes` is the
     resident size after which the child is replaced between calls. Calls of the bulk lane hold at most `bulk_threads` of `threads` (all,
-    unless given): give fewer where their calls are long.
+    unless given): give fewer where their calls are long. `noted` is told, on the event loop, how far a long start is. The limit of the
+    start is for the time without progress.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Child:
         threads: int = 1,
         bulk_threads: int | None = None,
         start_timeout_s: float = 120.0,
+        noted: Callable[[str], None] | None = None,
     ) -> None:
         self.name = name
         self._program = program
@@ -61,6 +63,7 @@ class Child:
         self._call_timeout_s = call_timeout_s
         self._start_timeout_s = start_timeout_s
         self._threads = threads
+        self._noted = noted
         self._places = Places(threads, bulk_threads)
         self._lock = asyncio.Lock()
         self._life: Life | None = None
@@ -119,6 +122,11 @@ class Child:
         body, received = wire.unpack(answer, descriptors)
         return msgspec.msgpack.decode(body, type=returns), received
 
+    def recycle(self) -> None:
+        """Replace the child once the calls in it have ended; the next call starts a fresh one. Nothing is lost by it."""
+        if self._life is not None:
+            self._life.worn = True
+
     async def close(self) -> None:
         """End the child; calls in it raise `ChildDied`."""
         self._closed = True
@@ -154,16 +162,24 @@ class Child:
                 memory_bytes=self._memory_bytes,
                 recycle_bytes=self._recycle_bytes,
                 threads=self._threads,
+                noted=self._noted,
             )
-        try:
-            raised = await asyncio.wait_for(asyncio.shield(life.ready), self._start_timeout_s)
-        except TimeoutError:
-            life.kill(f"did not start within {self._start_timeout_s:g} s")
-            raise ChildDied(f"child {self.name} did not start within {self._start_timeout_s:g} s") from None
+        raised = await self._ready(life)
         if raised is not None:
             life.kill("could not start")
             raise _as_exception(raised)
         return life
+
+    async def _ready(self, life: Life) -> wire.Raised | None:
+        while True:
+            news = life.news
+            try:
+                return await asyncio.wait_for(asyncio.shield(life.ready), self._start_timeout_s)
+            except TimeoutError:
+                if life.news > news:
+                    continue
+                life.kill(f"did not start within {self._start_timeout_s:g} s")
+                raise ChildDied(f"child {self.name} did not start within {self._start_timeout_s:g} s") from None
 
 
 def _as_exception(raised: wire.Raised) -> Exception:

@@ -15,7 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import structlog
 
@@ -61,12 +61,19 @@ class Life:
         memory_bytes: int | None,
         recycle_bytes: int | None,
         threads: int,
+        noted: Callable[[str], None] | None = None,
     ) -> None:
-        """Spawn it. Must be called on the thread that keeps running: PDEATHSIG looks at the thread that made the child."""
+        """Spawn it; `noted` is told what its progress notes say.
+
+        Must be called on the thread that keeps running: PDEATHSIG looks at the thread that made the child.
+        """
         self.name = name
         self.worn = False
         """Its memory is over the mark: to be replaced when idle."""
         self.over = False
+        self.news = 0
+        """Signs of progress that came from it."""
+        self._noted = noted
         self.ready: asyncio.Future[wire.Raised | None] = asyncio.get_running_loop().create_future()
         self.idle = asyncio.Event()
         self.idle.set()
@@ -164,11 +171,15 @@ class Life:
             elif isinstance(message, wire.Answer):
                 self._answered(message, descriptors)
             elif isinstance(message, wire.Progress):
+                self.news += 1
                 self._wind_clocks()
+                if message.note and self._noted is not None:
+                    self._noted(message.note)
 
     def _answered(self, answer: wire.Answer, descriptors: list[int]) -> None:
         pending = self._pending.pop(answer.call)
         pending.clock.cancel()
+        metrics.CHILD_MEMORY.labels(child=self.name).set(answer.resident)
         if answer.spent or (self._recycle_bytes is not None and answer.resident > self._recycle_bytes):
             self.worn = True
         if not self._pending:
@@ -195,6 +206,7 @@ class Life:
         self.over = True
         if reason is not None:
             metrics.CHILD_RESTARTS.labels(child=self.name, reason=reason).inc()
+        metrics.CHILD_MEMORY.labels(child=self.name).set(0)
         self._loop.remove_reader(self._socket)
         self._loop.remove_writer(self._socket)
         self._process.kill()

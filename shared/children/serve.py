@@ -54,17 +54,19 @@ def _serve(sock: socket.socket) -> None:
     frames = _frames(sock, inbox)
     hello, _ = next(frames)
     assert isinstance(hello, wire.Hello)
+    sending = threading.Lock()
+    progress.connect(lambda note: _report(sock, sending, note))
     try:
         methods = _methods(hello)
     except BaseException as error:
-        wire.send_all(sock, wire.Ready(raised=_raised(error)))
+        with sending:
+            wire.send_all(sock, wire.Ready(raised=_raised(error)))
         return
     calls: queue.SimpleQueue[tuple[wire.Request, list[int]]] = queue.SimpleQueue()
-    sending = threading.Lock()
-    progress.connect(lambda: _report(sock, sending))
     for number in range(hello.threads):
         threading.Thread(target=_work, args=(methods, calls, sock, sending), name=f"call-{number}", daemon=True).start()
-    wire.send_all(sock, wire.Ready())
+    with sending:
+        wire.send_all(sock, wire.Ready())
     for message, descriptors in frames:
         assert isinstance(message, wire.Request)
         calls.put((message, descriptors))
@@ -75,9 +77,9 @@ def _frames(sock: socket.socket, inbox: wire.Inbox) -> Iterator[tuple[wire.Messa
         yield from inbox.receive(sock)
 
 
-def _report(sock: socket.socket, sending: threading.Lock) -> None:
+def _report(sock: socket.socket, sending: threading.Lock, note: str) -> None:
     with sending, contextlib.suppress(OSError):
-        wire.send_all(sock, wire.Progress())
+        wire.send_all(sock, wire.Progress(note))
 
 
 class _Method:

@@ -75,7 +75,10 @@ class Answer(msgspec.Struct, array_like=True, tag="answer"):
 
 
 class Progress(msgspec.Struct, array_like=True, tag="progress"):
-    """Child to parent: a piece of work that calls share is done (`shared.children.progress`)."""
+    """Child to parent: a piece of work that calls share, or of the start, is done (`shared.children.progress`)."""
+
+    note: str = ""
+    """How far the child is, in words; empty says nothing new."""
 
 
 Message = Hello | Ready | Request | Answer | Progress

@@ -83,3 +83,11 @@ def refuse(settings: object) -> Program:
 def die(settings: object) -> Program:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError
+
+
+def slowly(settings: object) -> Program:
+    """Start in six steps of a second, each told."""
+    for step in range(6):
+        time.sleep(1.0)
+        progress.report(f"step {step + 1} of 6")
+    return Program(settings)

@@ -299,3 +299,23 @@ async def test_long_calls_of_the_bulk_lane_leave_a_place_where_it_is_asked_for()
         calls[1].cancel()
         await one.close()
         await asyncio.gather(*calls, return_exceptions=True)
+
+
+async def test_a_long_start_tells_how_far_it_is_and_is_no_stall_while_it_goes_on() -> None:
+    notes: list[str] = []
+    async with child("tests.support.child_programs:slowly", start_timeout_s=5.0, noted=notes.append) as one:
+        await asyncio.wait_for(one.start(), 60)
+        assert (await one.call("echo", Ask("here"), returns=Told))[0].text == "here"
+    assert notes
+    assert all(note.endswith("of 6") for note in notes)
+
+
+async def test_recycling_on_demand_loses_nothing() -> None:
+    async with child(threads=2) as one:
+        first, _ = await one.call("echo", Ask(), returns=Told)
+        slow = asyncio.create_task(one.call("sleep", Ask(number=0.5), returns=Told))
+        await asyncio.sleep(0.1)
+        one.recycle()
+        second, _ = await one.call("echo", Ask(), returns=Told)
+        assert (await slow)[0].number == first.number
+        assert second.number != first.number
