@@ -1,7 +1,10 @@
-"""Faults of what the fleet stands on: broker, network, store, model server."""
+"""Faults of what the fleet stands on: broker, object store, network, model server, disk.
 
-from __future__ import annotations
+Each kind says in `servers` which it needs under the fleet: `links` (one broker, a way of its own for each role to every server),
+`three` (three brokers) or `folder` (a store in a folder).
+"""
 
+from tests.faults.infra import brokers, links, store
 from tests.faults.injection import Injection
 
-INJECTIONS: list[Injection] = []
+INJECTIONS: list[Injection] = [*links.INJECTIONS, *store.INJECTIONS, *brokers.INJECTIONS]
