@@ -14,6 +14,7 @@ import time
 from typing import Any
 
 from shared.settings import GROUPS, Settings
+from shared.streams.security import client_security
 
 logger = logging.getLogger("librdkafka")
 
@@ -53,7 +54,6 @@ def _common(settings: Settings) -> dict[str, Any]:
     config: dict[str, Any] = {
         "bootstrap.servers": kafka.bootstrap_servers,
         "client.id": f"docfleet-{os.getpid()}",
-        "security.protocol": kafka.security_protocol,
         "socket.keepalive.enable": True,
         "reconnect.backoff.ms": 100,
         "reconnect.backoff.max.ms": 5_000,
@@ -61,15 +61,7 @@ def _common(settings: Settings) -> dict[str, Any]:
         "log_level": 2 if kafka.embedded else 4,
         "logger": logger,
     }
-    if kafka.sasl_mechanism:
-        config["sasl.mechanism"] = kafka.sasl_mechanism
-    if kafka.sasl_username:
-        config["sasl.username"] = kafka.sasl_username
-    if kafka.sasl_password:
-        config["sasl.password"] = kafka.sasl_password.get_secret_value()
-    if kafka.ssl_ca_location:
-        config["ssl.ca.location"] = kafka.ssl_ca_location
-    return config
+    return config | client_security(kafka)
 
 
 def consumer_config(settings: Settings, group: str) -> dict[str, Any]:

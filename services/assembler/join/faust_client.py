@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import faust
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 
+from services.assembler.join.credentials import credentials
 from services.assembler.join.offsets import CannotStart
 from services.assembler.join.outbox import Outbox
 from services.assembler.join.positions import Positions
@@ -76,7 +76,7 @@ def make_app(settings: Settings, partitions: int) -> faust.App:
     app = faust.App(
         GROUPS["join"],
         broker=[f"kafka://{server.strip()}" for server in kafka.bootstrap_servers.split(",")],
-        broker_credentials=_credentials(settings),
+        broker_credentials=credentials(kafka),
         processing_guarantee="at_least_once",
         store="memory://",
         # Faust makes this folder and, with tables of ours, puts nothing in it; so one serves every process.
@@ -101,18 +101,3 @@ def make_app(settings: Settings, partitions: int) -> faust.App:
 def data_folder(settings: Settings) -> Path:
     """The folder of the join; what is in it outlives no process."""
     return settings.join.data or Path(tempfile.gettempdir()) / f"docfleet-join-{os.getuid()}"
-
-
-def _credentials(settings: Settings) -> Any:
-    kafka = settings.kafka
-    if kafka.security_protocol == "PLAINTEXT":
-        return None
-    context = ssl.create_default_context(cafile=kafka.ssl_ca_location) if "SSL" in kafka.security_protocol else None
-    if kafka.security_protocol == "SSL":
-        return faust.SSLCredentials(context)
-    return faust.SASLCredentials(
-        username=kafka.sasl_username,
-        password=kafka.sasl_password.get_secret_value() if kafka.sasl_password else None,
-        mechanism=kafka.sasl_mechanism or "PLAIN",
-        ssl_context=context,
-    )
