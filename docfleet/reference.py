@@ -292,7 +292,7 @@ def metrics_page() -> str:
             "# Metrics\n",
             _NOTE,
             "Every service serves them in Prometheus' text format on `/metrics` of its port (`stages.<name>.http_port`), "
-            "beside `/livez` and `/readyz`. Which service a sample is of is the scraper's `job` and `instance`.\n",
+            "beside `/livez` and `/readyz`. Which service a sample is of is the scraper's `job` and `instance`. "
             "Histograms have `_bucket`, `_sum` and `_count`; those of recorded traces carry exemplars with a `trace_id` where the scraper asks "
             "for OpenMetrics. No label names a document, a page or a tenant.\n",
             _table(["Name", "Type", "Unit", "Labels", "Meaning"], rows),

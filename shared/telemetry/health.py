@@ -16,7 +16,8 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import REGISTRY
+from prometheus_client.exposition import choose_encoder
 
 LIMIT_S = 60.0
 """Seconds a heart may be silent where no other limit was given."""
@@ -77,7 +78,8 @@ def serve(health: Health, host: str, port: int) -> int:
                 silent, unready = health.silent(), health.unready()
                 self._say(not silent and not unready, {"not_ready": unready, "silent": sorted(silent)})
             elif path == "/metrics":
-                self._answer(200, CONTENT_TYPE_LATEST, generate_latest())
+                encode, content_type = choose_encoder(self.headers.get("Accept", ""))  # OpenMetrics has the exemplars
+                self._answer(200, content_type, encode(REGISTRY))
             else:
                 self._answer(404, "text/plain", b"/livez /readyz /metrics\n")
 

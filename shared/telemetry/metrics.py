@@ -4,12 +4,15 @@ A metric is a module attribute; who measures imports it and says `metrics.POLLED
 Rules: names begin with `docfleet_`, units are in the name (`_seconds`, `_bytes`), counters end in `_total`; labels have few
 values (topics, error codes, kinds), never a document, page or tenant. Which service a sample belongs to is the scraper's
 `job` label: each process serves its own `/metrics`. Numbers of a child process travel to its parent with the calls' answers and are
-counted there.
+counted there. Histograms of recorded traces carry exemplars with the trace id (OpenMetrics form).
 """
 
 from __future__ import annotations
 
 from prometheus_client import Counter, Gauge, Histogram
+
+from shared.telemetry import memory
+from shared.telemetry.tracing import TraceParent
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
@@ -55,11 +58,35 @@ WAIT_SECONDS = Histogram(
 UNAVAILABLE = Counter(
     "docfleet_unavailable_total", "Times the stage had to wait because `what` (objects, broker, vl) was away.", ["what"]
 )
+LAG = Gauge(
+    "docfleet_lag_records",
+    "Records behind the committed offset in the partitions this process owns, as of the last fetch of each. What nobody owns is in nobody's "
+    "lag; `docfleet_pending_pages` of the join counts that too.",
+    ["topic"],
+)
+OLDEST = Gauge(
+    "docfleet_oldest_pending_seconds",
+    "Age of the oldest record in the partitions this process owns that was polled and is not done; 0 when there is none.",
+    ["topic"],
+)
 CHILD_RESTARTS = Counter(
     "docfleet_child_restarts_total",
     "Child processes replaced; `reason` is `died`, `stalled` or `recycled` (planned, at its memory mark).",
     ["child", "reason"],
 )
+CHILD_MEMORY = Gauge(
+    "docfleet_child_resident_bytes", "Resident memory of a child process, as of its last answer.", ["child"]
+)
+
+MEMORY_USED = Gauge(
+    "docfleet_memory_used_bytes",
+    "Memory taken in the container this process lives in, file cache that can go not counted; of the machine where no limit is set.",
+)
+MEMORY_LIMIT = Gauge(
+    "docfleet_memory_limit_bytes", "Memory the container may take; of the machine where no limit is set."
+)
+MEMORY_USED.set_function(memory.used)
+MEMORY_LIMIT.set_function(memory.limit)
 
 # --- ingest -------------------------------------------------------------------------------------------------------------
 
@@ -148,6 +175,35 @@ VL_TASKS = Counter(
 
 # --- assembler: join ----------------------------------------------------------------------------------------------------
 
+PENDING_PAGES = Gauge(
+    "docfleet_pending_pages",
+    "Pages of open documents that are not done, of the owned partitions; `stage` is what they wait for or are in: `layout`, `reading`, "
+    "`composing`, or `unreleased` (a document has a window of pages out at once, these come later). The sum is what autoscaling looks at; it "
+    "does not depend on any worker being there.",
+    ["stage"],
+)
+PAGES = Counter(
+    "docfleet_pages_total",
+    "Pages that ended; `status` is `composed` or `failed` (composed from an error, or not composable). Pages of documents that the "
+    "cache answered are in none: no work was done.",
+    ["status"],
+)
+PAGE_SECONDS = Histogram(
+    "docfleet_page_seconds",
+    "Time of a page from its release by the join until it ended: all stages and all queues. A page that was out when the join started "
+    "is not measured.",
+    buckets=_SECONDS,
+)
+DOCUMENT_SECONDS = Histogram(
+    "docfleet_document_seconds",
+    "Time of a document from the timestamp of its submission until its terminal record.",
+    ["status"],
+    buckets=(*_SECONDS, 900.0, 3600.0, 14_400.0),
+)
+JOIN_OLDEST = Gauge(
+    "docfleet_join_oldest_document_seconds",
+    "Time since the submission of the oldest open document of the owned partitions; 0 when none is open.",
+)
 JOIN_OPEN = Gauge("docfleet_join_open_documents", "Documents that have begun and not ended, of the owned partitions.")
 JOIN_EVENTS = Counter("docfleet_join_events_total", "Events by type.", ["type"])
 JOIN_IGNORED = Counter(
@@ -167,3 +223,32 @@ JOIN_LOST = Counter(
     ["outcome"],
 )
 JOIN_ENDED = Counter("docfleet_join_ended_documents_total", "Terminal records published.", ["status"])
+
+
+def exemplar(trace: TraceParent | None) -> dict[str, str] | None:
+    """What an observation carries along, so that one leads from a slow sample to a trace: only of traces that are recorded."""
+    return {"trace_id": trace.trace_id} if trace is not None and trace.sampled else None
+
+
+_THINGS = {
+    "records",
+    "letters",
+    "partitions",
+    "commits",
+    "rebalances",
+    "restarts",
+    "documents",
+    "batches",
+    "crops",
+    "hits",
+}
+_THINGS |= {"drafts", "regions", "requests", "faults", "tokens", "tasks", "events", "pages"}
+
+
+def unit(name: str) -> str:
+    """What a metric is counted in, from its name: `seconds`, `bytes`, `ratio`, `state`, or the things themselves (`pages`, `requests`)."""
+    words = name.split("_")
+    for measure in ("seconds", "bytes", "ratio", "state"):
+        if measure in words:
+            return measure
+    return next((word for word in reversed(words) if word in _THINGS), "times")

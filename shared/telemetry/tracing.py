@@ -23,6 +23,11 @@ class TraceParent(msgspec.Struct, frozen=True):
     span_id: str
     flags: int = 1
 
+    @property
+    def sampled(self) -> bool:
+        """Whether somebody records this trace."""
+        return bool(self.flags & 1)
+
     def __str__(self) -> str:
         return f"00-{self.trace_id}-{self.span_id}-{self.flags:02x}"
 

@@ -16,6 +16,7 @@ import msgspec
 import structlog
 
 from services.assembler.join.events import read_event
+from services.assembler.join.figures import STAGES, Figures
 from services.assembler.join.lost import awaited
 from services.assembler.join.memory import Document, Mark, Memory, Page, Write
 from services.assembler.join.outbox import Outbox
@@ -32,6 +33,9 @@ from shared.telemetry import metrics
 from shared.telemetry.tracing import HEADER, TraceParent, continued, new
 
 log = structlog.get_logger()
+
+COUNT_S = 2.0
+"""How often the open documents are gone through to count what is pending; a scraper looks every 15 s or so."""
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -68,7 +72,9 @@ class Driver:
     def __init__(self, tables: Tables, outbox: Outbox, window: int, stall_s: float) -> None:
         self.timers = Timers()
         self.proofs = Proofs(stall_s)
+        self.figures = Figures()
         self.handled = 0
+        self._counted = 0.0
         self._tables = tables
         self._outbox = outbox
         self._window = window
@@ -123,6 +129,8 @@ class Driver:
 
     def _carry_out(self, event: Result | CancelDocument, outcome: Outcome, trace: TraceParent) -> None:
         for write in outcome.writes:
+            if isinstance(write.value, Document):
+                self.figures.changed(self._tables.document(write.document_id), write.value, time.monotonic(), trace)
             self._tables.write(write)
             if write.page_no is not None:
                 self.timers.note_page(
@@ -130,7 +138,7 @@ class Driver:
                 )
         for parsed in outcome.parsed:
             log.info("ended", document_id=parsed.document_id, generation=parsed.generation, status=parsed.status)
-            metrics.JOIN_ENDED.labels(status=parsed.status).inc()
+            self.figures.ended(parsed, trace)
             self._tables.end(parsed, encode(parsed), headers.make(parsed, source="join", trace=trace))
         if outcome.forgotten is not None:
             head = headers.make(event, source="join", trace=trace)
@@ -138,6 +146,7 @@ class Driver:
         faultpoints.reached("after_state_before_work")
         for emit in outcome.emits:
             self._outbox.emit(emit, trace)
+        self.figures.released(outcome.emits, time.monotonic())
         if outcome.writes or outcome.parsed or outcome.forgotten is not None:
             name = event.document_id
             self.timers.note(name, self._tables.document(name), self._tables.mark(name))
@@ -160,6 +169,19 @@ class Driver:
             self.timers.acknowledged(*self._acknowledged.popleft())
         for emit in (*self.timers.due(now), *self.proofs.due(time.monotonic())):
             self._outbox.emit(emit, new())
+        if time.monotonic() - self._counted >= COUNT_S:
+            self._counted = time.monotonic()
+            pending = self.timers.pending()
+            for stage in STAGES:
+                metrics.PENDING_PAGES.labels(stage=stage).set(pending[stage])
+            oldest = self.timers.oldest()
+            metrics.JOIN_OLDEST.set(0.0 if oldest is None else max(0.0, now - oldest))
+
+    def moved(self) -> None:
+        """Partitions are going or coming: what is open is told anew, by `recovered` and the timers."""
+        self.timers.clear()
+        self.proofs.clear()
+        self.figures.clear()
 
     def ask(self) -> set[str]:
         """Topics of the stages whose offsets are needed now, to prove what is suspected; for `take`."""

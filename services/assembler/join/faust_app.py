@@ -219,6 +219,9 @@ class FaustJoin:
             return
         with contextlib.suppress(IllegalStateError, AssertionError):  # a partition is going this very moment
             ends = {place: consumer.highwater(TP(*place)) or 0 for place in self._owned()}
+            lag = self._positions.lag(ends)
+            for topic in SOURCES:
+                metrics.LAG.labels(topic=topic).set(lag[topic])
             for place, offset in self._positions.still(ends).items():
                 log.info("no events come, reading again", place=place, offset=offset, end=ends[place])
                 await consumer.seek_wait({TP(*place): offset})
@@ -235,8 +238,7 @@ class FaustJoin:
     # --- partitions come and go ---------------------------------------------------------------------------------------
 
     async def _revoked(self, app: Any, revoked: set[TP], **_: Any) -> None:
-        self._driver.timers.clear()
-        self._driver.proofs.clear()
+        self._driver.moved()
         metrics.REBALANCES.labels(event="revoked").inc()
         self._health.ready("recovery", False, "partitions are moving")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from services.assembler.join.outbox import Outbox
 from services.assembler.join.positions import Positions
 from shared import faultpoints
 from shared.settings import GROUPS, Settings
+from shared.telemetry import metrics
 
 
 class OutboxProducer(driver.Producer):  # type: ignore[misc]
@@ -62,6 +64,13 @@ class JoinConsumer(driver.Consumer):  # type: ignore[misc]
         recovery ends, "none" is read as "any", and what was taken from other partitions is dropped."""
         active = None if active_partitions is None else set(active_partitions)
         return await super()._getmany(active, timeout)
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        ok: bool = await super()._commit(offsets)
+        metrics.COMMITS.labels(outcome="ok" if ok else "refused").inc()
+        for tp, offset in offsets.items() if ok else ():
+            self._positions.committed((tp.topic, tp.partition), offset)
+        return ok
 
     def _new_offset(self, tp: TP) -> int | None:
         self._acked[tp].clear()

@@ -7,6 +7,7 @@ is handled only when its predecessor was, and only what was handled this way is 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal, TypeAlias
 
 Place: TypeAlias = tuple[str, int]
@@ -25,16 +26,30 @@ class Positions:
         self._next: dict[Place, int] = {}
         self._sought: dict[Place, tuple[int, int]] = {}
         self._seen: dict[Place, int] = {}
+        self._committed: dict[Place, int] = {}
 
     def begin(self, place: Place, offset: int) -> None:
         """A partition came; its group's committed offset."""
-        self._next[place] = offset
+        self._next[place] = self._committed[place] = offset
         self._sought.pop(place, None)
+
+    def committed(self, place: Place, offset: int) -> None:
+        """The broker has a commit."""
+        if place in self._next:
+            self._committed[place] = offset
+
+    def lag(self, ends: dict[Place, int]) -> Counter[str]:
+        """Events that are not committed, by topic, of the partitions in `ends` (offset after the last event)."""
+        lag: Counter[str] = Counter()
+        for place, end in ends.items():
+            lag[place[0]] += max(0, end - self._committed.get(place, end))
+        return lag
 
     def drop(self, place: Place) -> None:
         """The partition is not ours any more, or begins anew."""
         self._next.pop(place, None)
         self._sought.pop(place, None)
+        self._committed.pop(place, None)
 
     def next(self, place: Place) -> int | None:
         """What may be committed; none for a partition that is not ours."""

@@ -7,6 +7,7 @@ Progress at most once a second per document, `DocumentClosed` once the terminal 
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from datetime import UTC, datetime
 
 from services.assembler.join import bitmap
@@ -91,6 +92,24 @@ class Timers:
         for name, generation in _take(self._parked, now):
             emits.append(Emit("docs.results", name, StateExpired(document_id=name, generation=generation)))
         return emits
+
+    def pending(self) -> Counter[str]:
+        """Pages of open documents that are not done, by the stage they wait for or are in, and those not yet released."""
+        found: Counter[str] = Counter()
+        for name, document in self._states.items():
+            if (opened := document.opened) is None or opened.complete or name in self._closable:
+                continue
+            stages = _stages(opened, len(self._frozen.get(name, ())))
+            found.update(layout=stages.layout, reading=stages.reading, composing=stages.composing)
+            done = bitmap.count(bitmap.union(opened.composed, opened.failed))
+            out = stages.layout + stages.reading + stages.composing
+            found["unreleased"] += max(0, len(opened.pages) - done - out)
+        return found
+
+    def oldest(self) -> float | None:
+        """When the oldest open document was submitted, seconds since the epoch; none where none is open."""
+        opened = [d.opened.event for n, d in self._states.items() if d.opened is not None and n not in self._closable]
+        return min((event.submitted_at or event.opened_at for event in opened), default=None)
 
     def _progress_names(self, now: float) -> list[str]:
         return [name for name in self._dirty if now - self._sent.get(name, 0.0) >= PROGRESS_S]
