@@ -28,7 +28,7 @@ from shared.contracts.layout import Inspection, PageLayout
 from shared.documents.opener import Documents
 from shared.documents.page import OpenedPage, Pictures
 from shared.documents.passwords import password_of
-from shared.engines.processor import cores
+from shared.engines.open import streams
 from shared.settings import Settings, for_engine_child
 
 PROGRAM = "services.layout_worker.engine.program:create"
@@ -60,9 +60,15 @@ class Pages:
             name="layout-engine",
             recycle_bytes=settings.engines.recycle_bytes,
             call_timeout_s=settings.stage("layout_worker").call_timeout_s,
-            threads=settings.engines.streams or cores(),
+            threads=streams(settings.engines),
+            noted=self._note,
         )
+        self.starting = ""
+        """How far the start is, in words."""
         self._comparer = Comparer(self.engine)
+
+    def _note(self, note: str) -> None:
+        self.starting = note
 
     def _doubts(self, opened: OpenedPage, inspection: Inspection) -> list[Doubt]:
         if opened.blank or inspection.options.ocr != "auto":

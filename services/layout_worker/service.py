@@ -45,6 +45,11 @@ class LayoutWorker:
         self.sources = Sources(self._store, settings.layout.source_cache, settings.layout.source_cache_bytes)
         self._inspections: OrderedDict[tuple[str, int], Inspection] = OrderedDict()
 
+    @property
+    def starting(self) -> str:
+        """How far the start is; the runner says so in /readyz."""
+        return self._pages.starting
+
     def decode(self, value: bytes, key: bytes | None) -> PageTask:
         return decode(value, PageTask)
 

@@ -25,8 +25,7 @@ from shared.contracts.errors import DocfleetError, ErrorCode, Phase
 from shared.contracts.layout import Doubt, PageLayout, Reading, Region, RegionReading
 from shared.contracts.records import RecTask, RegionsRead
 from shared.documents.opener import Documents
-from shared.engines.open import profile
-from shared.engines.processor import cores
+from shared.engines.open import profile, streams
 from shared.objects import keys
 from shared.objects.open import open_store
 from shared.settings import Settings, for_engine_child
@@ -50,11 +49,11 @@ class RecWorker:
         self._bucket = settings.objects.bucket
         self._page_bytes = int(PAGE_INCHES[0] * PAGE_INCHES[1] * settings.layout.dpi**2 * 4)
         self._documents = Documents(settings.limits)
-        streams = settings.engines.streams or cores()
-        calls = min(stage.max_in_flight, profile(settings.engines).calls_per_stream * streams)
+        lanes = streams(settings.engines)
+        calls = min(stage.max_in_flight, profile(settings.engines).calls_per_stream * lanes)
         self._places = Places(calls, bulk_places(calls))
         self._pages = PageCache(settings.rec.page_cache_bytes)
-        self._busy = Busy(streams)
+        self._busy = Busy(lanes)
         self._engine = Child(
             "services.rec_worker.program:create",
             for_engine_child(settings),
@@ -62,8 +61,11 @@ class RecWorker:
             recycle_bytes=settings.engines.recycle_bytes,
             call_timeout_s=stage.call_timeout_s,
             threads=calls,
+            noted=self._note,
         )
         self._coming = 0
+        self.starting = ""
+        """How far the start is; the runner says so in /readyz."""
 
     def decode(self, value: bytes, key: bytes | None) -> RecTask:
         return decode(value, RecTask)
@@ -74,6 +76,9 @@ class RecWorker:
     async def start(self) -> None:
         await self._documents.start()
         await self._engine.start()
+
+    def _note(self, note: str) -> None:
+        self.starting = note
 
     async def stop(self) -> None:
         await self._engine.close()

@@ -98,7 +98,7 @@ class Engine(Protocol):
 
     @property
     def name(self) -> str:
-        """`openvino` or `onnxruntime`."""
+        """`openvino`, `onnxruntime`, `ascend` or `cann`."""
         ...
 
     @property
@@ -106,7 +106,7 @@ class Engine(Protocol):
 
     @property
     def precision(self) -> str:
-        """`f32` or `bf16`: what a network computes in."""
+        """`f32` or `bf16`: what a network computes in; `om` where that was decided when the file was made."""
         ...
 
     @property

@@ -16,7 +16,7 @@ import onnxruntime
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.engines.engine import Array, Engine, Network, TensorInfo, checked
 from shared.engines.processor import cores
-from shared.engines.profiles import ONNXRUNTIME
+from shared.engines.profiles import ONNXRUNTIME, PROFILES
 
 if TYPE_CHECKING:
     from shared.settings import Engines
@@ -29,11 +29,11 @@ class OnnxRuntimeEngine:
 
     name = "onnxruntime"
     precision = "f32"
-    profile = ONNXRUNTIME
 
     def __init__(self, settings: Engines) -> None:
         self.version = str(onnxruntime.__version__)
         self.streams = settings.streams or cores()
+        self.profile = ONNXRUNTIME if settings.profile == "auto" else PROFILES[settings.profile]
 
     def load(self, path: Path) -> Network:
         """Load and optimise a network."""

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, cast
 
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.engines.engine import BatchProfile, Engine
-from shared.engines.processor import engines
+from shared.engines.processor import cores, engines
 from shared.engines.profiles import PROFILES
 
 if TYPE_CHECKING:
     from shared.settings import Engines
 
 
+_PACKAGES = {"openvino": "openvino", "onnxruntime": "onnxruntime", "ascend": "ais_bench", "cann": "onnxruntime"}
+"""Engine to the package it is made of."""
+
+
 def available() -> list[str]:
-    """Engines whose package is installed, the fastest for this processor first; imports none of them. `auto` takes the first."""
+    """Engines for this processor whose package is installed, the fastest for this processor first; imports none of them. `auto` takes the first."""
     return [name for name in engines() if find_spec(name) is not None]
 
 
@@ -26,15 +30,19 @@ def engine_name(settings: Engines) -> str:
 
 
 def profile(settings: Engines) -> BatchProfile:
-    """The batch profile of the engine these settings ask for; imports no engine."""
-    return PROFILES[engine_name(settings)]
+    """The batch profile these settings ask for, or their engine's own; imports no engine."""
+    return PROFILES[engine_name(settings) if settings.profile == "auto" else settings.profile]
+
+
+def streams(settings: Engines) -> int:
+    """Callers of one network at once: those asked for, else one per core; on an NPU two, of which one prepares while the other runs."""
+    return settings.streams or (2 if engine_name(settings) in ("ascend", "cann") else cores())
 
 
 def open_engine(settings: Engines) -> Engine:
     """The engine these settings ask for. Raises `DocfleetError(model_unavailable)` when its package is not installed."""
     kind = engine_name(settings)
-    if kind not in available():
-        raise DocfleetError(
-            ErrorCode.model_unavailable, f"the engine {kind} is not installed; run: pip install 'docfleet[cpu]'"
-        )
+    if find_spec(_PACKAGES[kind]) is None:
+        how = "see docs/ascend.md" if kind in ("ascend", "cann") else "run: pip install 'docfleet[cpu]'"
+        raise DocfleetError(ErrorCode.model_unavailable, f"the engine {kind} is not installed; {how}")
     return cast(Engine, import_module(f"shared.engines.{kind}").create(settings))

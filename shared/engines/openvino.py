@@ -27,7 +27,7 @@ from shared.engines.engine import Array, Engine, Network, TensorInfo, checked
 from shared.engines.lock import locked
 from shared.engines.precision import fastest
 from shared.engines.processor import cores
-from shared.engines.profiles import OPENVINO
+from shared.engines.profiles import OPENVINO, PROFILES
 
 if TYPE_CHECKING:
     from shared.settings import Engines
@@ -37,11 +37,11 @@ class OpenVinoEngine:
     """Invariant: one `Core`, so that all networks of a process share its thread pools and its cache folder."""
 
     name = "openvino"
-    profile = OPENVINO
 
     def __init__(self, settings: Engines) -> None:
         self.version = str(openvino.get_version())
         self.streams = settings.streams or cores()
+        self.profile = OPENVINO if settings.profile == "auto" else PROFILES[settings.profile]
         self._core = openvino.Core()
         self.precision = fastest(self._core) if settings.precision == "auto" else settings.precision
         self._cache = settings.compiled

@@ -44,6 +44,9 @@ log = structlog.get_logger()
 GRACE_S = 5.0
 """After the drain budget: for cancelled calls to end and the last commit."""
 
+TELL_S = 0.5
+"""Between two looks at how far the start is."""
+
 HIGH_WATER_BYTES = 4 * 2**20
 """Of values that wait, per partition; foreign records may be large."""
 
@@ -112,9 +115,11 @@ class Runner:
 
     async def _start_stage(self) -> None:
         starting = self._loop.create_task(self._warm_up())
+        telling = self._loop.create_task(self._tell_start())
         stopping = self._loop.create_task(self._stopping.wait())
         await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
+        telling.cancel()
         if not starting.done():
             starting.cancel()
             await asyncio.wait({starting})
@@ -123,6 +128,15 @@ class Runner:
             self._warm = True
             self._health.ready("stage", True)
             self._pump()
+
+    async def _tell_start(self) -> None:
+        """Readiness says how far a long start is, where the stage knows."""
+        told = ""
+        while True:
+            await asyncio.sleep(TELL_S)
+            if (note := getattr(self._stage, "starting", "")) != told:
+                told = note
+                self._health.ready("stage", False, note)
 
     async def _warm_up(self) -> None:
         pause = 1.0

@@ -79,7 +79,10 @@ class Stage(Protocol[T]):
         ...
 
     async def start(self) -> None:
-        """Warm engines and models; the process is not ready until this returns."""
+        """Warm engines and models; the process is not ready until this returns.
+
+        A stage whose start can take long has an attribute `starting` as well: how far it is, in words.
+        """
         ...
 
     async def process(self, delivery: Delivery[T]) -> list[Emit]:
