@@ -46,6 +46,7 @@ class VlServerSimulator:
         port: int = 0,
         keep: bool = True,
         held: bool = False,
+        host: str = "127.0.0.1",
     ) -> None:
         self.script = script
         self.busy_limit = busy_limit
@@ -58,6 +59,7 @@ class VlServerSimulator:
         self.cold_s = cold_s
         self.batch = batch
         self.port = port
+        self._host = host
         self.keep = keep
         self.requests: list[dict[str, Any]] = []
         self.probes = 0
@@ -96,7 +98,7 @@ class VlServerSimulator:
         app.router.add_get("/release", self._release)
         self._runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.05, access_log=None)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True).start()
+        await web.TCPSite(self._runner, self._host, self.port, reuse_address=True).start()
         self.port = self._runner.addresses[0][1]
         self.url = f"http://127.0.0.1:{self.port}/v1"
         self._warm_at = time.monotonic() + self.cold_s
@@ -295,6 +297,7 @@ def tables(tokens: str) -> Script:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument(
         "--text", default="<table><tr><td>1</td><td>2</td></tr></table>", help="what is answered to everything"
@@ -324,6 +327,7 @@ def main() -> None:
             port=args.port,
             keep=False,
             held=args.held,
+            host=args.host,
         )
         async with server:
             print(server.url, flush=True)
