@@ -145,7 +145,7 @@ class Runner:
                 return await self._stage.start()
             except Unavailable as away:
                 log.warning("can't start yet", what=away.what, why=str(away))
-                self._health.ready("stage", False, str(away))
+                self._health.ready("stage", False, str(away), away=True)
                 metrics.UNAVAILABLE.labels(what=away.what).inc()
                 await asyncio.sleep(pause)
                 pause = min(away.longest_s or 30.0, pause * 2)

@@ -1,5 +1,6 @@
 """Whether a process is alive and ready, and the small server that says so.
 
+*Started* means that the process has once been able to work, or waits for somebody else: where it is neither for long, its own start hangs.
 *Live* means that every heart that ever beat has done so within its limit: a process that is not live has to be replaced.
 *Ready* means that it is live and every named condition holds: models warm, broker reachable, store reachable.
 A look never starts anything, never waits and takes no lock that work holds: it reads a few values and answers, also while
@@ -23,18 +24,31 @@ LIMIT_S = 60.0
 """Seconds a heart may be silent where no other limit was given."""
 
 
+OWN = ("stage", "recovery")
+"""Conditions that a process brings about by itself at its start: models loaded, state recovered."""
+
+
 class Health:
-    """State behind /livez and /readyz. Invariant: a condition or heart, once named, is judged until it is removed."""
+    """State behind /startupz, /livez and /readyz. Invariant: a condition or heart, once named, is judged until it is removed."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._conditions: dict[str, tuple[bool, str]] = {}
         self._beats: dict[str, float] = {}
         self._limits: dict[str, float] = {}
+        self._started = False
+        self._away = False
 
-    def ready(self, name: str, ok: bool, why: str = "") -> None:
-        """State that a condition of readiness holds, or why it does not."""
+    def ready(self, name: str, ok: bool, why: str = "", *, away: bool = False) -> None:
+        """State that a condition of readiness holds, or why it does not; `away`: because of something outside of this process."""
         self._conditions[name] = (ok, why)
+        if name in OWN:
+            self._started = self._started or ok
+            self._away = away
+
+    def starting(self) -> bool:
+        """Whether the start is still this process's own business: nothing was ready yet, and nobody else is waited for."""
+        return not (self._started or self._away)
 
     def limit(self, name: str, seconds: float) -> None:
         """How long the heart `name` may be silent. It is judged from its first beat on."""
@@ -64,7 +78,7 @@ class Health:
 
 
 def serve(health: Health, host: str, port: int) -> int:
-    """Serve /livez, /readyz (also /health, /ready) and /metrics in a daemon thread; returns the port (`port` 0 takes a free one).
+    """Serve /startupz, /livez, /readyz (also /health, /ready) and /metrics in a daemon thread; returns the port (`port` 0 takes a free one).
 
     Raises `OSError` when the port is taken. The server ends with the process.
     """
@@ -77,11 +91,13 @@ def serve(health: Health, host: str, port: int) -> int:
             elif path in ("/readyz", "/ready"):
                 silent, unready = health.silent(), health.unready()
                 self._say(not silent and not unready, {"not_ready": unready, "silent": sorted(silent)})
+            elif path == "/startupz":
+                self._say(not health.starting(), {"not_ready": health.unready()})
             elif path == "/metrics":
                 encode, content_type = choose_encoder(self.headers.get("Accept", ""))  # OpenMetrics has the exemplars
                 self._answer(200, content_type, encode(REGISTRY))
             else:
-                self._answer(404, "text/plain", b"/livez /readyz /metrics\n")
+                self._answer(404, "text/plain", b"/startupz /livez /readyz /metrics\n")
 
         def _say(self, ok: bool, detail: dict[str, Any]) -> None:
             body = json.dumps({"ok": ok, **({} if ok else detail)}).encode() + b"\n"

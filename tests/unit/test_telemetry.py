@@ -81,6 +81,29 @@ def test_readiness_is_every_named_condition():
     assert health.unready() == {}
 
 
+def test_started_is_ready_once_or_waiting_for_others():
+    health = Health()
+    assert health.starting(), "nothing was said yet"
+    health.ready("group", True)
+    health.ready("stage", False, "warming up, 3 of 12")
+    assert health.starting(), "only what a process brings about by itself counts"
+    health.ready("stage", False, "objects: no connection", away=True)
+    assert not health.starting(), "killing it would not bring the store back"
+    health.ready("stage", False, "warming up, 4 of 12")
+    assert health.starting(), "the store is back, the start is its own business again"
+    health.ready("stage", True)
+    health.ready("stage", False, "stopping")
+    assert not health.starting(), "what has started once stays started"
+
+
+def test_startup_is_served():
+    health = Health()
+    port = serve(health, "127.0.0.1", 0)
+    assert _get(port, "/startupz")[0] == 503
+    health.ready("recovery", True)
+    assert _get(port, "/startupz")[0] == 200
+
+
 def _get(port: int, path: str) -> tuple[int, str]:
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
