@@ -321,13 +321,22 @@ def topics_page() -> str:
             topic.key,
             ", ".join(f"`{name}`" for name in topic.records),
             ", ".join(topic.written_by),
-            ", ".join(f"`{group}`" for group in topic.groups),
+            ", ".join([*(f"`{group}`" for group in topic.groups), *topic.readers]),
             str(topic.partitions),
             topic.cleanup,
         ]
         for topic in load().topics
     ]
-    columns = ["Topic", "What for", "Key", "Records", "Written by", "Read by group", "Partitions", "Cleanup"]
+    columns = [
+        "Topic",
+        "What for",
+        "Key",
+        "Records",
+        "Written by",
+        "Read by group, or by whom without one",
+        "Partitions",
+        "Cleanup",
+    ]
     return "\n".join(
         [
             "# Topics\n",

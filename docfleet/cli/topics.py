@@ -101,6 +101,55 @@ def trim(send: Annotated[bool, typer.Option("--send", help="Do it. Without this 
         typer.echo(f"{total} consumed records {'deleted' if send else 'would be deleted (--send)'}")
 
 
+@app.command("acls")
+def acls(
+    roles: Annotated[
+        list[str] | None, typer.Argument(metavar="[ROLE...]", help="Only these, such as `rec_worker` or `users`.")
+    ] = None,
+    principal: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=PRINCIPAL",
+            help="Who the broker takes a role for, such as `ingest=User:CN=ingest`; by default `User:docfleet-ROLE`. May be repeated.",
+        ),
+    ] = None,
+    apply: Annotated[bool, typer.Option("--apply", help="Give the rights. Without this they are printed.")] = False,
+    file: File = None,
+) -> None:
+    """Print the rights that each service needs and no more, as commands of Kafka's own tool; or give them.
+
+    Made from topics.yaml: who reads and writes which topic. `--apply` needs a principal that may alter the cluster; it takes nothing away.
+
+    Examples:
+
+        docfleet topics acls rec_worker
+
+        docfleet topics acls --principal users=User:portal --apply
+    """
+    from docfleet.cli.console import fail, quiet_logs, told
+
+    quiet_logs()
+    with told():
+        from docfleet import acls as rights
+        from shared.settings import Settings
+        from shared.streams.catalog import TopicsInvalid, load
+
+        settings = Settings()
+        try:
+            everybody = rights.principals(principal or ())
+            if unknown := sorted(set(roles or ()) - set(everybody)):
+                raise ValueError(f"there is no role {unknown[0]!r}; there are {', '.join(everybody)}")
+            catalog = load(file)
+        except (ValueError, TopicsInvalid) as error:
+            raise fail(str(error)) from None
+        wanted = {role: who for role, who in everybody.items() if not roles or role in roles}
+        if apply:
+            typer.echo(f"{rights.apply(settings, wanted, catalog)} rights given to {len(wanted)} principals")
+        else:
+            for line in rights.commands(wanted, catalog, settings.kafka.bootstrap_servers):
+                typer.echo(line)
+
+
 def _plan(lost_offsets: LostOffsets, partitions: int | None, file: Path | None) -> tuple[Settings, Plan]:
     """Make the plan and print it."""
     from docfleet.cli.console import fail, quiet_logs, told

@@ -20,6 +20,12 @@ from shared.settings import GROUPS
 BULK = ".bulk"
 """Ending of the name of a topic's second lane."""
 
+EVERY_STAGE = "every stage"
+"""Short for all stages in `written_by` and `readers`: the parts of `settings.GROUPS` but the join."""
+STAGES = tuple(part for part in GROUPS if part != "join")
+OTHERS = ("users", "object-store", "tools")
+"""Who else reads or writes: users of the fleet, the object store's notifications, and whoever runs `docfleet` against the cluster."""
+
 Cleanup = Literal["delete", "compact", "compact,delete"]
 
 
@@ -35,7 +41,10 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     records: list[str] = []
     written_by: list[str] = []
+    """Parts of `settings.GROUPS`, `every stage`, or `OTHERS`; so are `readers`."""
     groups: list[str] = []
+    readers: list[str] = []
+    """Who reads it without a group."""
     lanes: bool = False
     """Whether there is a `.bulk` twin."""
     internal: bool = False
@@ -70,6 +79,14 @@ class Catalog(msgspec.Struct, frozen=True):
         """Names of all topics."""
         return [topic.name for topic in self.topics]
 
+    def written_by(self, who: str) -> list[Topic]:
+        """Topics that a part of the fleet, or one of `OTHERS`, writes."""
+        return [topic for topic in self.topics if who in _spelled_out(topic.written_by)]
+
+    def read_without_group(self, who: str) -> list[Topic]:
+        """Topics that it reads without a consumer group."""
+        return [topic for topic in self.topics if who in _spelled_out(topic.readers)]
+
     def read_by(self, group: str) -> list[Topic]:
         """Topics a consumer group reads."""
         return [topic for topic in self.topics if group in topic.groups]
@@ -86,6 +103,7 @@ class _Entry(msgspec.Struct, forbid_unknown_fields=True):
     records: list[str] = []
     written_by: list[str] = []
     groups: list[str] = []
+    readers: list[str] = []
     lanes: bool = False
     internal: bool = False
     partitions: int | None = None
@@ -110,6 +128,10 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     defaults: _Defaults
     topics: list[_Entry]
     copartition: dict[str, list[str]] = {}
+
+
+def _spelled_out(names: list[str]) -> set[str]:
+    return {*names, *(STAGES if EVERY_STAGE in names else ())}
 
 
 def parse(text: str, partitions: int | None = None) -> Catalog:
@@ -198,6 +220,13 @@ def _lint_topic(topic: Topic) -> list[str]:
         problems.append("a consumed topic keeps records until they were read (retention_ms: -1)")
     if unknown := sorted(set(topic.groups) - set(GROUPS.values())):
         problems.append(f"no such consumer group: {', '.join(unknown)}")
+    known = {EVERY_STAGE, *GROUPS, *OTHERS}
+    if unknown := sorted({*topic.written_by, *topic.readers} - known):
+        problems.append(f"nobody is called {', '.join(unknown)}; there are {', '.join(sorted(known))}")
+    if not topic.written_by:
+        problems.append("nobody writes it")
+    if not topic.groups and not topic.readers:
+        problems.append("nobody reads it")
     if unknown := [name for name in topic.records if not hasattr(records, name)]:
         problems.append(f"no such record: {', '.join(unknown)}")
     return problems
