@@ -134,7 +134,7 @@ class DocfleetError(Exception):
 class Unavailable(Exception):
     """Something the stage needs is away (object store, broker, model server); wait and try again.
 
-    `what` is the metric label: `objects`, `broker`, `vl`. Never an outcome of a document.
+    `what` is the metric label: `objects`, `broker`, `vl`, `machine` (its disk, its descriptors). Never an outcome of a document.
     """
 
     def __init__(self, what: str, message: str, *, longest_s: float | None = None) -> None:

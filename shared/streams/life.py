@@ -6,6 +6,7 @@ partitions or commits; that is the runner's.
 
 from __future__ import annotations
 
+import errno
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
@@ -27,6 +28,9 @@ from shared.streams.work import Assignment, Item, Polled
 from shared.telemetry import metrics, tracing
 
 log = structlog.get_logger()
+
+SHORTAGES = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
+"""Errors of the system that say nothing about the record: no room on a disk of this machine, no descriptor left. They pass."""
 
 
 class Life:
@@ -150,6 +154,12 @@ class Life:
         except DocfleetError as error:
             outcome = str(error.code)
             raise
+        except OSError as error:
+            outcome = type(error).__name__
+            if error.errno not in SHORTAGES:
+                raise
+            item.attempts -= 1
+            raise Unavailable("machine", f"this machine is short of something: {error.strerror}") from error
         except BaseException as error:
             outcome = type(error).__name__
             raise

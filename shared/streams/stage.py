@@ -54,7 +54,7 @@ class Stage(Protocol[T]):
     - `DocfleetError`: the outcome of this record. `failed` is asked for the failure record; the original goes to
       `docs.dlq` as well, except for the code `cancelled`.
     - `Unavailable`: nothing is wrong with the record. Admission stops, readiness turns false, the same record is tried again
-      after a back-off; no attempt is counted.
+      after a back-off; no attempt is counted. An `OSError` for want of disk space or descriptors counts as one.
     - `shared.children.ChildDied`, `ChildStalled`: the record runs again alone; dead alone twice it is `crashed` or `stalled`.
     - `asyncio.CancelledError`: revoked or cancelled; let it through.
     - anything else is a bug: tried once more, alone, then `internal`, dead-lettered with its stack.
