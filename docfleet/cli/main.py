@@ -20,6 +20,7 @@ from docfleet.cli import (
     reconcile,
     reparse,
     settings,
+    size,
     submit,
     topics,
     watch,
@@ -60,6 +61,7 @@ app.command("purge")(purge.purge)
 app.command("erase")(erase.erase)
 app.command("doctor")(doctor.doctor)
 app.command("settings")(settings.settings)
+app.command("size")(size.size)
 app.add_typer(models.app, name="models")
 app.add_typer(topics.app, name="topics")
 app.add_typer(buckets.app, name="buckets")
