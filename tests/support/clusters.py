@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random as rand
 import signal
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from confluent_kafka import ElectionType, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from tests.support.kafka import KafkaServer, cluster_id, jars, java
 from tests.support.processes import free_ports
+
+Way = Literal["pause", "kill", "freeze"]
+"""How a node goes: by SIGTERM (its leaders move first), by SIGKILL, by SIGSTOP."""
 
 REPLICATED = dict.fromkeys(
     (
@@ -148,6 +152,31 @@ class KafkaCluster:
         with contextlib.suppress(AssertionError):
             self.until(moved, "a leader moves", timeout_s=10)
         return int(moved())
+
+    def change_leaders(self, how: Way, random: rand.Random, *topics: str, still_s: float = 0.0) -> dict[str, float]:
+        """Take a leading node out, wait until the others lead all of these topics, bring it back, wait until every replica is in sync, give
+        leadership back. A frozen node stays so for `still_s` at least. Returns how many leaders moved, how long it took, how many came back.
+        """
+        led = self.leaders(*topics)
+        number = random.choice(sorted(set(led.values())))
+        node = self.nodes[number]
+        began = time.monotonic()
+        {"pause": node.pause, "kill": node.kill, "freeze": node.freeze}[how]()
+        try:
+            others = lambda: not {-1, number} & set(self.leaders(*topics).values())
+            self.until(others, "the others lead every partition")
+            moved = time.monotonic() - began
+            if how == "freeze":
+                time.sleep(max(0.0, still_s - moved))
+        finally:
+            if how == "freeze":
+                node.thaw()
+            else:
+                node.start()
+        self.healed(*topics)
+        back = self.restore_leaders(*topics)
+        count = sum(leader == number for leader in led.values())
+        return {"leaders_moved": float(count), "moved_s": moved, "leaders_back": float(back)}
 
     def __enter__(self) -> Self:
         return self.start()

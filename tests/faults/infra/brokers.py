@@ -5,20 +5,19 @@ from __future__ import annotations
 import os
 import random as rand
 import time
-from typing import Literal
 
 import msgspec
 
+from shared.streams.catalog import load
 from tests.faults.fleet import SESSION_MS, Fleet
 from tests.faults.infra.servers import ThreeNodes
 from tests.faults.injection import NOTHING, Allowance, Injection
 from tests.faults.roles import Role
-from tests.support.clusters import KafkaCluster
+from tests.support.clusters import Way
 
 AWAY_S = float(os.environ.get("DOCFLEET_AWAY_S", "12"))
 """The long absence; a full run sets 60."""
 EVERYBODYS = "the broker is everybody's: counted once, under the join"
-LED = ("docs.incoming", "docs.pages", "docs.rec", "docs.vl", "docs.results", "docs.compose", "docs.parsed")
 
 
 class Restart(msgspec.Struct, frozen=True):
@@ -47,7 +46,7 @@ class NodeFault(msgspec.Struct, frozen=True):
     replica is in sync again, and leadership returns."""
 
     name: str
-    how: Literal["pause", "kill", "freeze"]
+    how: Way
     allowance: Allowance = NOTHING
     servers: str = "three"
 
@@ -56,32 +55,8 @@ class NodeFault(msgspec.Struct, frozen=True):
 
     def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
         assert isinstance(fleet.servers, ThreeNodes), "this fault needs three nodes"
-        return change_leaders(fleet.servers.cluster, self.how, random)
-
-
-def change_leaders(cluster: KafkaCluster, how: str, random: rand.Random) -> dict[str, float]:
-    """Take one node out, wait until it leads nothing, bring it back, wait until all replicas are in sync, give leadership back."""
-    led = cluster.leaders(*LED)
-    number = random.choice(sorted(set(led.values())))
-    node = cluster.nodes[number]
-    began = time.monotonic()
-    getattr(node, how)()
-    try:
-        cluster.until(
-            lambda: not {-1, number} & set(cluster.leaders(*LED).values()), "the other two lead every partition"
-        )
-        moved = time.monotonic() - began
-        if how == "freeze":
-            time.sleep(max(0.0, SESSION_MS / 1000 - moved))
-    finally:
-        node.thaw() if how == "freeze" else node.start()
-    cluster.healed(*LED)
-    back = cluster.restore_leaders(*LED)
-    return {
-        "leaders_moved": float(sum(leader == number for leader in led.values())),
-        "moved_s": moved,
-        "leaders_back": float(back),
-    }
+        led = load().names()
+        return fleet.servers.cluster.change_leaders(self.how, random, *led, still_s=SESSION_MS / 1000)
 
 
 INJECTIONS: list[Injection] = [
