@@ -18,7 +18,7 @@ from tests.support.toxiproxy import Link
 Way = Literal["kafka", "s3", "vl"]
 
 SHORT_S = (1.0, 4.0)
-LONG_S = (1.2 * SESSION_MS / 1000, 2.0 * SESSION_MS / 1000)
+LONG_S = (1.2 * SESSION_MS / 1000, 1.6 * SESSION_MS / 1000)
 """Longer than a group's session: the others take over, and whoever comes back has lost its partitions."""
 
 
@@ -68,8 +68,8 @@ INJECTIONS: list[Injection] = [
     LinkFault("kafka-delay", "kafka", lambda link: link.slow(300, 150), SHORT_S),
     LinkFault("kafka-link-down", "kafka", Link.down, SHORT_S),
     LinkFault("s3-cut", "s3", Link.cut, SHORT_S),
-    LinkFault("s3-away", "s3", Link.down, LONG_S),
-    LinkFault("vl-away", "vl", Link.down, LONG_S),
+    LinkFault("s3-away", "s3", Link.down, SHORT_S),
+    LinkFault("vl-away", "vl", Link.down, SHORT_S),
     LinkFault("vl-cut", "vl", Link.cut, SHORT_S),
     LinkFault("vl-half-open", "vl", Link.half_open, SHORT_S),
     LinkFault("vl-reset", "vl", lambda link: link.reset(50), SHORT_S),

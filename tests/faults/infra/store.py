@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random as rand
 import time
+import urllib.error
 from collections.abc import Callable
 
 import msgspec
@@ -12,6 +13,7 @@ from tests.faults.fleet import Fleet
 from tests.faults.infra.links import stands_on_links
 from tests.faults.infra.servers import FolderServers
 from tests.faults.injection import NOTHING, Allowance, Injection, NotInjected
+from tests.faults.process import Member
 from tests.faults.roles import Role
 from tests.support.s3_faults import S3Faults
 
@@ -78,14 +80,12 @@ class DiskFull(msgspec.Struct, frozen=True):
 STORING: tuple[Role, ...] = ("ingest", "layout_worker", "rec_worker", "vl_worker", "compose")
 
 
-def why_not_ready(member) -> str:  # type: ignore[no-untyped-def]
+def why_not_ready(member: Member) -> str:
     """What /readyz of a process says while it is not ready; empty while it is, or where nobody answers."""
-    import urllib.error
-
     try:
         member.get("/readyz")
     except urllib.error.HTTPError as error:
-        return error.read().decode()
+        return str(error.read().decode())
     except OSError:
         return ""
     return ""
