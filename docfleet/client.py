@@ -43,6 +43,7 @@ from shared.objects.open import open_store
 from shared.settings import Settings
 from shared.streams import headers as record_headers
 from shared.streams.clients import producer_config
+from shared.streams.refusals import refused
 from shared.telemetry import tracing
 
 UPLOADS = "docfleet-uploads"
@@ -156,7 +157,7 @@ class Client:
 
         def report(error: Any, _: Message) -> None:
             if error is not None:
-                failed.append(error.str())
+                failed.append(str(refused(self.settings.kafka, error, "write to", topic) or error.str()))
             delivered.append(True)
 
         self._producer.produce(topic, key=key.encode(), value=encode(record), headers=headers, on_delivery=report)

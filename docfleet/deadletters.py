@@ -21,6 +21,7 @@ from shared.streams import deadletter
 from shared.streams.clients import reader_config
 from shared.streams.cluster import Cluster
 from shared.streams.deadletter import Letter, Mark
+from shared.streams.refusals import unavailable
 
 SILENCE_S = 30.0
 """Seconds without a record before the end of the topic, after which the broker counts as away."""
@@ -172,7 +173,7 @@ class Reader:
             raise self._away(error.args[0]) from error
 
     def _away(self, error: KafkaError) -> Unavailable:
-        return Unavailable("broker", f"{self._settings.kafka.bootstrap_servers}: {error.str()}")
+        return unavailable(self._settings.kafka, error, "read", deadletter.TOPIC)
 
 
 def _file(found: DeadLetters, message: Any, wanted: Wanted) -> None:

@@ -14,6 +14,7 @@ from shared.contracts.errors import DocfleetError, Unavailable
 from shared.contracts.records import DocumentParsed, DocumentProgress, Result, decode_result
 from shared.settings import Settings
 from shared.streams.clients import reader_config
+from shared.streams.refusals import refused
 
 log = structlog.get_logger()
 
@@ -34,6 +35,7 @@ class Feed:
         if settings.kafka.embedded:
             # The in-process broker holds back what comes during a wait, and makes a topic when somebody asks for it.
             config |= {"fetch.wait.max.ms": 20, "allow.auto.create.topics": True}
+        self._kafka = settings.kafka
         self._consumer = Consumer(config)
         try:
             self._consumer.assign([place for topic in topics for place in self._places(topic, start)])
@@ -52,6 +54,8 @@ class Feed:
                         for place in places:
                             place.offset = self._consumer.get_watermark_offsets(place, timeout=2.0)[1]
                     return places
+                if found.error is not None and (refusal := refused(self._kafka, found.error, "read", topic)):
+                    raise refusal
                 why = f"topic {topic} is not there; run `docfleet topics apply`"
             except KafkaException as error:
                 # Also a topic that was made a moment ago, whose leader is not known to every broker yet.
@@ -61,11 +65,16 @@ class Feed:
             time.sleep(0.05)
 
     def read(self, timeout_s: float) -> list[Published]:
-        """What came, after waiting up to `timeout_s` seconds for the first of it. Tombstones and foreign records are passed over."""
+        """What came, after waiting up to `timeout_s` seconds for the first of it. Tombstones and foreign records are passed over.
+
+        Raises `NotAuthorized` where the broker lets nobody like us read.
+        """
         records: list[Published] = []
         messages = self._consumer.consume(500, timeout=0) or self._consumer.consume(1, timeout=timeout_s)
         for message in messages:
             if message.error() is not None:
+                if refusal := refused(self._kafka, message.error(), "read", message.topic() or "docs.*"):
+                    raise refusal
                 log.warning("feed", topic=message.topic(), error=message.error().str())
                 continue
             value = message.value()

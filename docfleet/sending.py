@@ -17,6 +17,7 @@ from shared.streams import headers as record_headers
 from shared.streams.clients import producer_config
 from shared.streams.headers import Headers
 from shared.streams.lanes import topic_of
+from shared.streams.refusals import refused
 from shared.telemetry import tracing
 
 QUEUE = 20_000
@@ -32,6 +33,7 @@ class Sender:
 
     def __init__(self, settings: Settings, source: str) -> None:
         """`source` is named in the records' headers."""
+        self._kafka = settings.kafka
         self._producer = Producer(producer_config(settings) | {"linger.ms": 20, "queue.buffering.max.messages": QUEUE})
         self._source = source
         self._refused = ""
@@ -93,7 +95,7 @@ class Sender:
 
         def report(error: Any, _: Any) -> None:
             if error is not None:
-                self._refused = self._refused or error.str()
+                self._refused = self._refused or str(refused(self._kafka, error, "write to", topic) or error.str())
             else:
                 self.sent += 1
                 delivered()

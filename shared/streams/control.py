@@ -19,6 +19,7 @@ from shared.contracts.errors import DocfleetError
 from shared.contracts.records import CancelDocument
 from shared.settings import Settings
 from shared.streams.clients import reader_config
+from shared.streams.refusals import refused
 
 log = structlog.get_logger()
 
@@ -51,8 +52,16 @@ class Control:
     """Follows `docs.control` on a thread of its own. Callbacks run on that thread."""
 
     def __init__(
-        self, settings: Settings, *, cancelled: Callable[[str, int], None], at_end: Callable[[], None]
+        self,
+        settings: Settings,
+        *,
+        cancelled: Callable[[str, int], None],
+        at_end: Callable[[], None],
+        broken: Callable[[BaseException], None],
     ) -> None:
+        """`broken` is called when the broker does not let this service read the topic, and then nothing more is read."""
+        self._kafka = settings.kafka
+        self._broken = broken
         self._config = reader_config(settings, "control")
         self._cancelled = cancelled
         self._at_end = at_end
@@ -73,6 +82,9 @@ class Control:
             try:
                 self._follow()
             except KafkaException as error:
+                if refusal := refused(self._kafka, error.args[0], "read", TOPIC):
+                    self._broken(refusal)
+                    return
                 log.warning("docs.control is read again from its beginning", why=error.args[0].str())
                 time.sleep(1)
 
@@ -101,18 +113,20 @@ class Control:
                     self._read(message)
                 elif error.code() == KafkaError._PARTITION_EOF:
                     unread.discard(message.partition())
-                elif error.fatal():
+                elif error.fatal() or error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
                     raise KafkaException(error)
         finally:
             consumer.close()
 
     def _partitions(self, consumer: Any) -> set[int]:
-        """Partitions the topic has; none while it or the broker is not there."""
+        """Partitions the topic has; none while it or the broker is not there. Raises `KafkaException` where it may not be read."""
         try:
             topic = consumer.list_topics(TOPIC, timeout=2).topics[TOPIC]
         except KafkaException as error:
             log.info("docs.control can't be looked at", why=error.args[0].str())
             return set()
+        if topic.error is not None and topic.error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+            raise KafkaException(topic.error)
         return set(topic.partitions) if topic.error is None else set()
 
     def _read(self, message: Any) -> None:

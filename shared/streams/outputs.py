@@ -1,8 +1,8 @@
 """What a process produces: one idempotent producer, and a delivery report for every record before anything is called done.
 
 `deliver` returns when the broker has acknowledged every record. A record that is too large is refused before any is sent.
-A broker that does not answer is `Unavailable("broker")`; producing the same records again is then safe, because identities
-absorb them. The producer is polled by its own thread; its callbacks only wake the event loop.
+A broker that does not answer, or does not let this service write, is `Unavailable("broker")`; producing the same records again is then
+safe, because identities absorb them. The producer is polled by its own thread; its callbacks only wake the event loop.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from shared.streams import headers as record_headers
 from shared.streams.clients import producer_config
 from shared.streams.headers import Headers
 from shared.streams.lanes import topic_of
+from shared.streams.refusals import refused
 from shared.streams.stage import Emit
 from shared.telemetry import metrics
 from shared.telemetry.tracing import TraceParent
@@ -35,6 +36,7 @@ class Outputs:
 
     def __init__(self, settings: Settings, source: str) -> None:
         self._source = source
+        self._kafka = settings.kafka
         self._producer = Producer(producer_config(settings))
         self._ending = False
         self._thread = threading.Thread(target=self._poll, name="producer", daemon=True)
@@ -94,7 +96,9 @@ class Outputs:
         elif error.code() in _REFUSED:
             raise DocfleetError(ErrorCode.internal, f"the broker refused a record for {topic}: {error.str()}")
         else:
-            raise Unavailable("broker", f"no acknowledgement for a record for {topic}: {error.str()}")
+            raise refused(self._kafka, error, "write to", topic) or Unavailable(
+                "broker", f"no acknowledgement for a record for {topic}: {error.str()}"
+            )
 
     def close(self, timeout_s: float) -> int:
         """Wait for reports still out, at most that long, and end. Returns the number of records without a report."""

@@ -18,6 +18,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from shared.settings import Settings
 from shared.streams.clients import consumer_config
 from shared.streams.rebalance import Ledger, OffsetsMissing, Rebalance, commit, to_partitions
+from shared.streams.refusals import refused, unavailable
 from shared.streams.work import Commit, Place, Polled
 from shared.telemetry import metrics
 
@@ -58,6 +59,7 @@ class Poller:
         self._group = group
         self._topics = topics
         self._listener = listener
+        self._settings = settings
         self._embedded = settings.kafka.embedded
         self._config = consumer_config(settings, group) | {"error_cb": self._error, "on_commit": self._on_commit}
         self._rebalance = Rebalance(group, listener, settings.kafka.embedded)
@@ -180,6 +182,9 @@ class Poller:
                 )
             elif error.fatal():
                 raise KafkaException(error)
+            elif refusal := refused(self._settings.kafka, error, "read", message.topic() or self._group):
+                # It would not change while the process waits: librdkafka tells it once, and never that it is over.
+                raise refusal
             else:
                 self._error(error)
         if records:
@@ -200,8 +205,8 @@ class Poller:
             self._listener.broken(KafkaException(error))
         elif error.code() in (KafkaError._ALL_BROKERS_DOWN, KafkaError._AUTHENTICATION):
             self._down_since = self._down_since or time.monotonic()
-            self._listener.broker(False, error.str())
-        elif error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError.TOPIC_AUTHORIZATION_FAILED):
+            self._listener.broker(False, str(unavailable(self._settings.kafka, error, "reach")))
+        elif error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             self._down_since = self._down_since or time.monotonic()
             self._listener.broker(False, f"{error.str()}; has `docfleet topics apply` been run?")
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import structlog
+from confluent_kafka import KafkaException
 
 from shared import faultpoints
 from shared.children.preference import in_lane
@@ -33,6 +34,7 @@ from shared.streams.offsets import OffsetTracker
 from shared.streams.outputs import Outputs
 from shared.streams.poller import Poller
 from shared.streams.rebalance import Start
+from shared.streams.refusals import refused
 from shared.streams.stage import Stage
 from shared.streams.waiting import Away
 from shared.streams.work import Assignment, Commit, Item, Place, Polled
@@ -91,7 +93,12 @@ class Runner:
         )
         bridge = Bridge(self, self._loop)
         self._poller = Poller(self._settings, self._group, self._topics, bridge)
-        control = Control(self._settings, cancelled=bridge.post(self._cancel), at_end=bridge.post(self._control_read))
+        control = Control(
+            self._settings,
+            cancelled=bridge.post(self._cancel),
+            at_end=bridge.post(self._control_read),
+            broken=bridge.broken,
+        )
         for condition in ("stage", "group", "control"):
             self._health.ready(condition, False, "starting")
         # A thread that drains for a revoke does not turn meanwhile.
@@ -382,6 +389,8 @@ class Runner:
 
     def broken(self, error: BaseException) -> None:
         """End, with this error."""
+        if isinstance(error, KafkaException):
+            error = refused(self._settings.kafka, error.args[0], "read", self._group) or error
         if self._broken is None:
             log.error("the consumer can't go on", why=str(error))
             self._broken = error

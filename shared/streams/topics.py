@@ -26,11 +26,11 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from shared.contracts.errors import Unavailable
 from shared.settings import Settings
 from shared.streams.catalog import Catalog, Topic, load
 from shared.streams.clients import admin_config
 from shared.streams.cluster import Cluster
+from shared.streams.refusals import unavailable
 
 log = structlog.get_logger()
 
@@ -110,7 +110,7 @@ def plan(settings: Settings, catalog: Catalog | None = None, lost_offsets: LostO
         with Cluster(settings) as cluster:
             return _Planner(cluster, catalog or load(), lost_offsets).plan()
     except KafkaException as error:
-        raise Unavailable("broker", f"{settings.kafka.bootstrap_servers}: {error.args[0].str()}") from error
+        raise unavailable(settings.kafka, error.args[0], "administer") from error
 
 
 class _Planner:
@@ -243,7 +243,7 @@ def apply(settings: Settings, plan: Plan) -> None:
                         "the group is running; its offsets are left to it", group=change.group, topic=change.topic
                     )
     except KafkaException as error:
-        raise Unavailable("broker", f"{settings.kafka.bootstrap_servers}: {error.args[0].str()}") from error
+        raise unavailable(settings.kafka, error.args[0], "administer") from error
 
 
 def _resource(change: AlterConfig) -> ConfigResource:

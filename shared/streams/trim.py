@@ -11,11 +11,11 @@ import msgspec
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from shared.contracts.errors import Unavailable
 from shared.settings import Settings
 from shared.streams.catalog import Catalog, load
 from shared.streams.clients import admin_config
 from shared.streams.cluster import TIMEOUT_S, Cluster
+from shared.streams.refusals import unavailable
 
 
 class Trim(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ def plan(settings: Settings, catalog: Catalog | None = None) -> tuple[list[Trim]
                     if before > first:
                         trims.append(Trim(topic.name, partition, first, before))
     except KafkaException as error:
-        raise _away(settings, error) from error
+        raise unavailable(settings.kafka, error.args[0], "look at") from error
     return trims, left
 
 
@@ -68,8 +68,4 @@ def apply(settings: Settings, trims: list[Trim]) -> None:
         for future in admin.delete_records(wanted, request_timeout=TIMEOUT_S, operation_timeout=TIMEOUT_S).values():
             future.result(timeout=60)
     except KafkaException as error:
-        raise _away(settings, error) from error
-
-
-def _away(settings: Settings, error: KafkaException) -> Unavailable:
-    return Unavailable("broker", f"{settings.kafka.bootstrap_servers}: {error.args[0].str()}")
+        raise unavailable(settings.kafka, error.args[0], "delete records of") from error

@@ -16,6 +16,7 @@ from services.assembler.join.events import CONTROL, OPEN, PARSED, RESULTS, SOURC
 from services.assembler.join.positions import Place
 from shared.settings import GROUPS, Settings
 from shared.streams.clients import consumer_config, reader_config
+from shared.streams.refusals import refused
 
 PATIENCE_S = 30.0
 """How long an error that may pass is waited out."""
@@ -51,6 +52,12 @@ def checked_partitions(settings: Settings) -> int:
         known = consumer.list_topics(timeout=PATIENCE_S).topics
         names = (RESULTS, CONTROL, PARSED, OPEN)
         counts = {name: len(known[name].partitions) if name in known else 0 for name in names}
+        for name in names:
+            if counts[name] == 0:
+                # Not there, or hidden from who may not see it: asked for by name, the broker says which.
+                hidden = consumer.list_topics(name, timeout=PATIENCE_S).topics[name].error
+                if hidden is not None and (refusal := refused(settings.kafka, hidden, "read", name)):
+                    raise CannotStart(str(refusal))
         if len(set(counts.values())) != 1 or 0 in counts.values():
             raise CannotStart(
                 f"the join's topics need the same number of partitions: {counts}; run `docfleet topics apply`"
@@ -58,7 +65,8 @@ def checked_partitions(settings: Settings) -> int:
         places = [TopicPartition(topic, number) for topic in SOURCES for number in range(counts[RESULTS])]
         found = patiently(lambda: consumer.committed(places, timeout=10))
     except KafkaException as error:
-        raise CannotStart(f"the broker does not answer: {error.args[0].str()}") from error
+        why = refused(settings.kafka, error.args[0], "read", GROUPS["join"])
+        raise CannotStart(str(why) if why else f"the broker does not answer: {error.args[0].str()}") from error
     finally:
         consumer.close()
     missing = [place for place in found if place.offset < 0]

@@ -20,6 +20,7 @@ from shared.settings import GROUPS, Settings
 from shared.streams import deadletter, headers
 from shared.streams.clients import producer_config
 from shared.streams.lanes import topic_of
+from shared.streams.refusals import refused
 from shared.streams.stage import Emit
 from shared.telemetry import metrics
 from shared.telemetry.tracing import TraceParent
@@ -35,6 +36,7 @@ class Outbox:
 
     def __init__(self, settings: Settings, failed: Callable[[str], None] | None = None) -> None:
         """`failed` is called with a message at the first failure, on the thread that polls."""
+        self._kafka = settings.kafka
         self.producer: Any = Producer(producer_config(settings))
         self.failure: str | None = None
         self._failed = failed
@@ -67,7 +69,7 @@ class Outbox:
 
         def reported(error: KafkaError | None, message: Any) -> None:
             if error is not None:
-                self._fail(f"{topic}: {error.str()}")
+                self._fail(self._why(topic, error))
             else:
                 with self._lock:
                     del self._outstanding[sequence]
@@ -83,7 +85,7 @@ class Outbox:
             except BufferError:
                 self.producer.poll(0.1)
             except KafkaException as error:
-                self._fail(f"{topic}: {error.args[0].str()}")
+                self._fail(self._why(topic, error.args[0]))
                 return
             else:
                 return
@@ -140,6 +142,9 @@ class Outbox:
     def poll(self, timeout_s: float) -> None:
         """Serve acknowledgements that have come."""
         self.producer.poll(timeout_s)
+
+    def _why(self, topic: str, error: KafkaError) -> str:
+        return str(refused(self._kafka, error, "write to", topic) or f"{topic}: {error.str()}")
 
     def _fail(self, why: str) -> None:
         if self.failure is None:
