@@ -11,6 +11,7 @@ import collections
 import contextlib
 import os
 import pickle
+import re
 import signal
 import socket
 import subprocess
@@ -236,8 +237,15 @@ class Life:
         self._ended.set_result(None)
 
 
+_SECRET = re.compile(
+    r"PASSW|SECRET|TOKEN|CREDENTIAL|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|^DOCFLEET_(KAFKA|OBJECTS|VL|CONFIG)(_|$)"
+)
+"""Names of environment variables that may hold a secret; groups of settings may be given whole, as JSON."""
+
+
 def _spawn(theirs: socket.socket) -> subprocess.Popen[bytes]:
-    environment = dict(os.environ)
+    # A child gets what it needs with its calls; where it is taken over by what it parses, there are no keys to the fleet in it.
+    environment = {name: value for name, value in os.environ.items() if not _SECRET.search(name.upper())}
     environment["PYTHONPATH"] = os.pathsep.join(entry for entry in sys.path if entry)
     # glibc gives every thread an arena of 64 MiB address space, which would eat the limit of a document child.
     environment.setdefault("MALLOC_ARENA_MAX", "2")

@@ -46,7 +46,7 @@ class S3Store:
 
     def __init__(self, settings: Objects) -> None:
         """Opens no connection yet."""
-        authorities = os.environ.get("SSL_CERT_FILE") or certifi.where()
+        authorities = str(settings.ssl_ca_location or os.environ.get("SSL_CERT_FILE") or certifi.where())
         retry = urllib3.Retry(
             total=_ATTEMPTS - 1,
             backoff_factor=_PAUSE_S,

@@ -78,11 +78,11 @@ class Compose:
         self._inputs = Inputs(self._store, self._bucket)
         self._timeout_s = settings.stage(self.name).call_timeout_s
         program = "services.assembler.compose.program:create"
-        self._pages = Child(program, settings, name="compose-pages", call_timeout_s=self._timeout_s)
+        self._pages = Child(program, None, name="compose-pages", call_timeout_s=self._timeout_s)
         self._bulk = asyncio.Semaphore(DOCUMENTS_AT_ONCE - 1)
         self._documents = Child(
             program,
-            settings,
+            None,
             name="compose-documents",
             call_timeout_s=self._timeout_s,
             threads=DOCUMENTS_AT_ONCE,
