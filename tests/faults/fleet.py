@@ -11,13 +11,14 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
 
+from tests.faults.light.worker import FOLDER as WORKLOG
 from tests.faults.observed import Death
-from tests.faults.process import MARK, Member, children_of, marked
+from tests.faults.process import MARK, Member, children_of, marked, point_file
 from tests.faults.roles import LIGHT, ROLES, Role
 from tests.faults.servers import ROOT, Servers
 from tests.support.processes import free_ports
@@ -48,7 +49,7 @@ class Fleet:
         servers: Servers,
         folder: Path,
         *,
-        modules: Mapping[Role, str] = LIGHT,
+        modules: Mapping[Role, Sequence[str]] = LIGHT,
         replicas: int = 1,
         env: Mapping[str, str] | None = None,
     ) -> None:
@@ -64,7 +65,7 @@ class Fleet:
         self.hold = False
         """While true, nobody is started in the place of who ended."""
         self._modules = modules
-        self._env = {MARK: self.run, **SETTINGS, **(env or {})}
+        self._env = {MARK: self.run, WORKLOG: str(folder), **SETTINGS, **(env or {})}
         self._extra: dict[Role, dict[str, str]] = {}
         self._number = 0
         self._lock = threading.RLock()
@@ -92,10 +93,15 @@ class Fleet:
         with self._lock:
             return [member for member in self.members if member.role == role and member.ended is None]
 
-    def start(self, role: Role, env: Mapping[str, str] | None = None) -> Member:
-        """Start one more process of a role; `env` is for it alone. Does not wait, and does not change `replicas`."""
+    def start(self, role: Role, env: Mapping[str, str] | None = None, armed: str | None = None) -> Member:
+        """Start one more process of a role; `env` is for it alone, and so is the fault point that is `armed` from its start.
+
+        Does not wait, and does not change `replicas`.
+        """
         with self._lock:
             self._number += 1
+            if armed is not None:
+                point_file(self.folder, role, self._number).write_text(armed)
             (port,) = free_ports(1)
             environment = {**self._env, **self.servers.env(role), **self._extra.get(role, {}), **(env or {})}
             started = self._starter.submit(
@@ -168,6 +174,12 @@ class Fleet:
             known |= {child for pid in list(known) for child in children_of(pid)}
             found = marked(self.run)
         return [f"{pid} {_command(pid)}" for pid, parent in found.items() if pid not in known and parent not in known]
+
+    def wait_until_clean(self, seconds: float = 10.0) -> None:
+        """Wait until no process is stray, or so long: children end a moment after their parent."""
+        deadline = time.monotonic() + seconds
+        while self.stray() and time.monotonic() < deadline:
+            time.sleep(0.1)
 
     def docfleet(self, *command: str) -> str:
         """`docfleet COMMAND…` with the settings of this fleet; its standard output."""

@@ -7,7 +7,7 @@ there is to the fault, its end included, while the load goes on. Processes that 
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
@@ -31,6 +31,8 @@ class Allowance(msgspec.Struct, frozen=True, kw_only=True):
     """Typed errors with which pages may fail, each with its dead letter."""
     doubles: bool = False
     """A second terminal record of a document: only where a join was frozen for longer than its session, which is not promised."""
+    redone: Literal["any", "in flight", "nothing"] = "any"
+    """Work on records of the stages that may be done again: bounded by what was in flight in who died, or none at all."""
 
 
 NOTHING = Allowance()
@@ -42,6 +44,11 @@ class Injection(Protocol):
     @property
     def name(self) -> str:
         """Its name in cells, journal and command line: lower case with hyphens."""
+        ...
+
+    @property
+    def servers(self) -> str:
+        """What it needs under the fleet, a key of `tests.faults.matrix.servers`; `plain` runs on any."""
         ...
 
     @property

@@ -7,35 +7,44 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from shared.faultpoints import VARIABLE
 from tests.faults.roles import Role
 from tests.support.processes import spawn
 
 MARK = "DOCFLEET_FAULTS_RUN"
 """Environment variable by which every process of a fleet, children included, is known."""
-POINT = "DOCFLEET_FAULTPOINTS"
-"""Environment variable of `shared.faultpoints`: the file in which a point is armed."""
 ROOT = Path(__file__).parents[2]
 
 
 class Member:
     """A process of a role. Created means started; `ended` says how, once it has."""
 
-    def __init__(self, role: Role, module: str, number: int, folder: Path, env: Mapping[str, str], port: int) -> None:
+    def __init__(
+        self, role: Role, module: Sequence[str], number: int, folder: Path, env: Mapping[str, str], port: int
+    ) -> None:
         self.role = role
         self.number = number
         self.port = port
         self.log = folder / f"{role}-{number:03d}.log"
-        self.point = folder / f"{role}-{number:03d}.point"
+        self.point = point_file(folder, role, number)
+        self.clock = folder / f"{role}-{number:03d}.clock"
+        """By how much its clock is wrong, for libfaketime where that is loaded (`tests.faults.injections.clock`)."""
+        self.clock.write_text("+0")
         self.asked = False
         """Whether somebody asked it to end: then its end is no death."""
         self.process = spawn(
-            [sys.executable, "-m", module],
+            [sys.executable, "-m", *module],
             self.log,
             ROOT,
-            {**env, f"DOCFLEET_STAGES__{role.upper()}__HTTP_PORT": str(port), POINT: str(self.point)},
+            {
+                **env,
+                f"DOCFLEET_STAGES__{role.upper()}__HTTP_PORT": str(port),
+                VARIABLE: str(self.point),
+                "FAKETIME_TIMESTAMP_FILE": str(self.clock),
+            },
         )
 
     @property
@@ -75,11 +84,10 @@ class Member:
         self.process.kill()
         self.process.wait(30)
 
-    def arm(self, point: str, action: str = "kill", at: int = 1) -> None:
-        """Arm a fault point in the running process: the `at`-th time it is reached from now on."""
-        temporary = self.point.with_suffix(".new")
-        temporary.write_text(f"{point}:{action}@{at}")
-        temporary.replace(self.point)
+    def arm(self, file: Path) -> None:
+        """Let it look into this file for an armed fault point, with others that do."""
+        self.disarm()
+        self.point.symlink_to(file)
 
     def disarm(self) -> None:
         """Take the armed point away."""
@@ -99,6 +107,11 @@ class Member:
             return self.process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             return None
+
+
+def point_file(folder: Path, role: Role, number: int) -> Path:
+    """The file in which a fault point of a process is armed."""
+    return folder / f"{role}-{number:03d}.point"
 
 
 def children_of(pid: int) -> list[int]:

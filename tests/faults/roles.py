@@ -12,22 +12,18 @@ ROLES: tuple[Role, ...] = get_args(Role)
 STAGES: tuple[Role, ...] = tuple(role for role in ROLES if role != "join")
 """Those whose consumer is `shared.streams.runner`; the join's is Faust's."""
 
-REAL: dict[Role, str] = {
-    "ingest": "services.ingest",
-    "layout_worker": "services.layout_worker",
-    "rec_worker": "services.rec_worker",
-    "vl_worker": "services.vl_worker",
-    "compose": "services.assembler.compose",
-    "join": "services.assembler.join",
+REAL: dict[Role, tuple[str, ...]] = {
+    "ingest": ("services.ingest",),
+    "layout_worker": ("services.layout_worker",),
+    "rec_worker": ("services.rec_worker",),
+    "vl_worker": ("services.vl_worker",),
+    "compose": ("services.assembler.compose",),
+    "join": ("services.assembler.join",),
 }
-"""Modules of the services as they are shipped."""
+"""Module, and arguments, of the services as they are shipped."""
 
-LIGHT: dict[Role, str] = {
-    **REAL,
-    "layout_worker": "tests.faults.light.layout_worker",
-    "rec_worker": "tests.faults.light.rec_worker",
-}
-"""The same with synthetic networks in the two engine children; everything else of them is what is shipped."""
+LIGHT: dict[Role, tuple[str, ...]] = {role: ("tests.faults.light.worker", role) for role in ROLES}
+"""The same with synthetic networks in the two engine children, and a log of what the stages work on."""
 
 CHILDREN: dict[Role, int] = {
     "ingest": 1,

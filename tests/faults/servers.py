@@ -6,9 +6,12 @@ so each role may have a way of its own.
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import Self
+
+from minio import Minio
 
 from tests.faults.roles import Role
 from tests.support.kafka import KafkaServer
@@ -31,6 +34,7 @@ class Servers:
         self.kafka = kafka or KafkaServer()
         self.s3 = s3 or S3Server()
         self.vl = VlSimulator(folder)
+        self._minio: Minio | None = None
 
     @property
     def bootstrap(self) -> str:
@@ -54,6 +58,39 @@ class Servers:
             "DOCFLEET_OBJECTS__SECRET_KEY": self.s3.secret_key,
             "DOCFLEET_VL__ENDPOINTS": f'["{self.vl_url}"]',
         }
+
+    # --- the store, by a plain client -----------------------------------------------------------------------------------
+
+    def put(self, bucket: str, key: str, data: bytes) -> None:
+        """Put an object, and make its bucket where there is none."""
+        store = self._client()
+        if not store.bucket_exists(bucket_name=bucket):
+            store.make_bucket(bucket_name=bucket)
+        store.put_object(bucket_name=bucket, object_name=key, data=io.BytesIO(data), length=len(data))
+
+    def get(self, bucket: str, key: str) -> bytes:
+        """An object. Raises what the client raises."""
+        answer = self._client().get_object(bucket_name=bucket, object_name=key)
+        try:
+            return bytes(answer.read())
+        finally:
+            answer.close()
+            answer.release_conn()
+
+    def keys(self, bucket: str, prefix: str) -> list[str]:
+        """Keys of all objects that begin so."""
+        found = self._client().list_objects(bucket_name=bucket, prefix=prefix, recursive=True)
+        return [str(one.object_name) for one in found if not one.is_dir]
+
+    def _client(self) -> Minio:
+        if self._minio is None:
+            access, secret = self.s3.access_key, self.s3.secret_key
+            self._minio = Minio(
+                self.s3_endpoint, access_key=access, secret_key=secret, secure=False, region="us-east-1"
+            )
+        return self._minio
+
+    # --- all of them ----------------------------------------------------------------------------------------------------
 
     def start(self) -> Self:
         """Start all three. Raises `Missing`."""

@@ -1,4 +1,4 @@
-"""Signals to a process of the role."""
+"""Signals to one process of the role."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from tests.faults.fleet import SESSION_MS, Fleet
 from tests.faults.injection import NOTHING, Allowance, Injection
 from tests.faults.roles import Role
 
+KILLED = Allowance(deaths=1, exits=frozenset({-signal.SIGKILL}), redone="in flight")
+"""What the SIGKILL of one process may leave."""
+
 
 class Kill(msgspec.Struct, frozen=True):
     """SIGKILL to one process."""
 
     name: str = "sigkill"
-    allowance: Allowance = Allowance(deaths=1, exits=frozenset({-signal.SIGKILL}))
+    servers: str = "plain"
+    allowance: Allowance = KILLED
 
     def inapplicable(self, role: Role, replicas: int) -> str | None:
         return None
@@ -28,10 +32,11 @@ class Kill(msgspec.Struct, frozen=True):
 
 
 class Terminate(msgspec.Struct, frozen=True):
-    """SIGTERM to one process, as Kubernetes sends it: it must end by itself, with 0."""
+    """SIGTERM to one process, as Kubernetes sends it: it must end by itself, with 0, and nothing is done twice."""
 
     name: str = "sigterm"
-    allowance: Allowance = NOTHING
+    servers: str = "plain"
+    allowance: Allowance = Allowance(redone="nothing")
 
     def inapplicable(self, role: Role, replicas: int) -> str | None:
         return None
@@ -48,6 +53,7 @@ class Freeze(msgspec.Struct, frozen=True):
     """SIGSTOP for twice the session, then SIGCONT: the others have taken over when it wakes."""
 
     name: str = "sigstop"
+    servers: str = "plain"
     allowance: Allowance = NOTHING
 
     def inapplicable(self, role: Role, replicas: int) -> str | None:

@@ -1,0 +1,134 @@
+"""Many runs: the fleets they need, one after the other, each kept alive over as many injections as it can serve."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import traceback
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tests.faults.cell import REPLICAS, Cell, Place
+from tests.faults.checker import Violation
+from tests.faults.fleet import Fleet
+from tests.faults.injection import Injection, NotInjected
+from tests.faults.journal import Journal, order
+from tests.faults.matrix import by_servers, servers
+from tests.faults.outcome import Outcome
+from tests.faults.roles import LIGHT, REAL, ROLES
+from tests.faults.run import Arena
+from tests.faults.sources import light, real
+from tests.support.processes import Missing
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """How much, and of what."""
+
+    seed: int = 1
+    at_most: int = 10_000
+    until: float | None = None
+    """Monotonic time after which no injection begins."""
+    rounds: int = 1
+    """Green runs that each cell shall have."""
+    profile: str = "light"
+    exact: bool = False
+    """The seed is that of the injection itself."""
+
+
+class Campaign:
+    """`run` yields outcomes as they come and writes each into the journal first. `red` counts; `left_out` says what could not run, and why."""
+
+    def __init__(
+        self, kinds: Sequence[Injection], journal: Journal, folder: Path, plan: Plan, commit: str = ""
+    ) -> None:
+        self._kinds = {kind.name: kind for kind in kinds}
+        self._journal = journal
+        self._folder = folder
+        self._plan = plan
+        self._commit = commit
+        self._left = plan.at_most
+        self.red = 0
+        self.left_out: list[str] = []
+
+    def run(self, places: Sequence[Place]) -> Iterator[Outcome]:
+        """All cells among the places, those with the fewest green runs first, fleet by fleet."""
+        for name, mine in by_servers(places, list(self._kinds.values())):
+            cells = self._wanted(mine)
+            for replicas in REPLICAS:
+                if chosen := [cell for cell in cells if cell.replicas == replicas and self._goes_on()]:
+                    yield from self._on_fleet(name, replicas, chosen)
+
+    def _wanted(self, places: Sequence[Place]) -> list[Cell]:
+        outcomes = self._journal.read()
+        if self._plan.exact:
+            return [place.cell for place in places]
+        green = Counter(outcome.cell for outcome in outcomes if outcome.green)
+        wanted = []
+        for cell in order(places, outcomes):
+            wanted += [cell] * max(0, self._plan.rounds - green[cell])
+        return wanted
+
+    def _goes_on(self) -> bool:
+        return self._left > 0 and (self._plan.until is None or time.monotonic() < self._plan.until)
+
+    def _on_fleet(self, name: str, replicas: int, cells: Sequence[Cell]) -> Iterator[Outcome]:
+        folder = self._folder / f"{name}-{replicas}-{time.time_ns():x}"
+        folder.mkdir(parents=True)
+        sources, modules = (light(), LIGHT) if self._plan.profile == "light" else (real(), REAL)
+        try:
+            with contextlib.ExitStack() as held:
+                below = held.enter_context(servers()[name](folder))
+                fleet = held.enter_context(Fleet(below, folder, modules=modules, replicas=replicas))
+                arena = held.enter_context(Arena(fleet, sources, profile=self._plan.profile))
+                for cell in cells:
+                    if not self._goes_on():
+                        break
+                    outcome = self._once(arena, cell)
+                    if outcome is not None:
+                        yield outcome
+                left = fleet.close()
+                if left:
+                    self.red += 1
+                    self.left_out.append(f"processes were left behind: {left}")
+        except Missing as missing:
+            self.left_out.append(f"{name}: {missing}")
+
+    def _once(self, arena: Arena, cell: Cell) -> Outcome | None:
+        kind = self._kinds[cell.injection]
+        tried = len(self._journal.read())
+        seed = self._plan.seed if self._plan.exact else zlib.crc32(f"{self._plan.seed}/{cell.name}/{tried}".encode())
+        began = time.monotonic()
+        try:
+            outcome = arena.run(kind, cell, seed)
+        except NotInjected as why:
+            self.left_out.append(f"{cell.name} seed {seed}: {why}")
+            arena.settle()
+            return None
+        except Exception as error:
+            # The harness could not go on with this run; that is no green one.
+            violation = Violation("harness", "".join(traceback.format_exception(error))[-2_000:])
+            outcome = Outcome(
+                cell=cell,
+                seed=seed,
+                profile=arena.profile,
+                documents=0,
+                pages=0,
+                seconds=time.monotonic() - began,
+                violations=[violation],
+                measured={},
+                at=time.time(),
+            )
+        outcome = msgspec.structs.replace(outcome, code=self._commit)
+        self._left -= 1
+        self._journal.add(outcome)
+        if not outcome.green:
+            self.red += 1
+            arena.settle()
+        return outcome
+
+
+__all__ = ["ROLES", "Campaign", "Plan"]

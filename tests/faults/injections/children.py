@@ -1,0 +1,91 @@
+"""What happens to a child process: killed from outside, or out of memory."""
+
+from __future__ import annotations
+
+import os
+import random as rand
+import resource
+import signal
+import time
+from pathlib import Path
+
+import msgspec
+
+from tests.faults.fleet import Fleet
+from tests.faults.injection import Allowance, Injection, NotInjected
+from tests.faults.roles import CHILDREN, Role
+
+SQUEEZED_S = 2.0
+"""How long a child may take no more memory than it has."""
+SPARE = 64 * 1024
+"""Bytes of address space that it may still take: less than any picture."""
+ROUNDS = 3
+"""Kills of a child in a row: the records that were in it run alone then, and one death more convicts nobody."""
+
+
+class KillChild(msgspec.Struct, frozen=True):
+    """SIGKILL to a child of one process, as the kernel's OOM killer does it: the parent goes on with a new one."""
+
+    name: str = "child-killed"
+    servers: str = "plain"
+    allowance: Allowance = Allowance()
+
+    def inapplicable(self, role: Role, replicas: int) -> str | None:
+        return None if CHILDREN[role] else "it has no child process"
+
+    def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
+        member = random.choice(fleet.of(role))
+        children = member.children()
+        if not children:
+            raise NotInjected(f"{role} has no child at the moment")
+        victim = random.choice(children)
+        os.kill(victim, signal.SIGKILL)
+        fleet.wait_until(lambda: victim not in member.children(), 30, f"the killed child of {role} is still there")
+        assert member.ended is None, f"{role} ended with its child: {member.tail()}"
+        return {}
+
+
+class Squeeze(msgspec.Struct, frozen=True):
+    """For a while no child of one process gets memory beyond what it has (RLIMIT_AS set from outside): what is in it fails, or kills it.
+
+    A MemoryError is an outcome: the page fails with `resource_limit`, because there it needs more than a child may take.
+    """
+
+    name: str = "child-out-of-memory"
+    servers: str = "plain"
+    allowance: Allowance = Allowance(codes=frozenset({"resource_limit"}))
+
+    def inapplicable(self, role: Role, replicas: int) -> str | None:
+        return None if CHILDREN[role] else "it has no child process"
+
+    def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
+        member = random.choice(fleet.of(role))
+        children = member.children()
+        squeezed = [pid for pid in children if _squeeze(pid)]
+        if not squeezed:
+            raise NotInjected(f"{role} has no child at the moment")
+        time.sleep(SQUEEZED_S)
+        alive = [pid for pid in squeezed if _let_go(pid)]
+        assert member.ended is None, f"{role} ended with its child: {member.tail()}"
+        return {"children_that_died": float(len(squeezed) - len(alive))}
+
+
+def _squeeze(pid: int) -> bool:
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + SPARE
+        resource.prlimit(pid, resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+    except OSError:
+        return False
+    return True
+
+
+def _let_go(pid: int) -> bool:
+    try:
+        resource.prlimit(pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    except OSError:
+        return False
+    return True
+
+
+INJECTIONS: list[Injection] = [KillChild(), Squeeze()]

@@ -1,0 +1,69 @@
+"""The clock of one process jumps, and jumps back: wall time only, as when a time server corrects a machine; monotonic time goes on.
+
+Done by libfaketime (package libfaketime of Debian), which is loaded into every process of the fleet and reads each one's error from a file.
+"""
+
+from __future__ import annotations
+
+import random as rand
+import time
+from pathlib import Path
+
+import msgspec
+
+from tests.faults.fleet import Fleet
+from tests.faults.injection import NOTHING, Allowance, Injection
+from tests.faults.roles import Role
+from tests.faults.servers import Servers
+from tests.support.processes import Missing
+
+WRONG_S = 6.0
+"""How long the clock is wrong."""
+LIBRARY = "faketime/libfaketimeMT.so.1"
+
+
+class ClockServers(Servers):
+    """Servers of a fleet whose clocks can be set. Raises `Missing` at the start where libfaketime is not installed."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._library = ""
+
+    def start(self) -> ClockServers:
+        found = sorted(Path("/usr/lib").glob(f"*/{LIBRARY}"))
+        if not found:
+            raise Missing("clocks are set with libfaketime, which is not installed (package libfaketime)")
+        self._library = str(found[0])
+        super().start()
+        return self
+
+    def env(self, role: Role) -> dict[str, str]:
+        return super().env(role) | {
+            "LD_PRELOAD": self._library,
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            "FAKETIME_CACHE_DURATION": "1",
+            "FAKETIME_DONT_RESET": "1",
+        }
+
+
+class Jump(msgspec.Struct, frozen=True):
+    """The clock is wrong by so many seconds for a while. Beyond a quarter of an hour an S3 server takes its requests for forged."""
+
+    name: str
+    seconds: int
+    servers: str = "clock"
+    allowance: Allowance = NOTHING
+
+    def inapplicable(self, role: Role, replicas: int) -> str | None:
+        return None
+
+    def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
+        member = random.choice(fleet.of(role))
+        member.clock.write_text(f"{self.seconds:+d}")
+        time.sleep(WRONG_S)
+        assert member.ended is None, f"{role} ended: {member.tail()}"
+        member.clock.write_text("+0")
+        return {}
+
+
+INJECTIONS: list[Injection] = [Jump("clock-forward", 300), Jump("clock-back", -300), Jump("clock-far-forward", 7_200)]

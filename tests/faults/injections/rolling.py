@@ -1,0 +1,123 @@
+"""What operators do: more and fewer workers, all of them anew, two at once, a new version beside the old."""
+
+from __future__ import annotations
+
+import random as rand
+import time
+from collections.abc import Iterable
+from itertools import pairwise
+
+import msgspec
+
+from tests.faults.fleet import Fleet
+from tests.faults.injection import Allowance, Injection
+from tests.faults.light.worker import NEXT_SCHEMA
+from tests.faults.roles import ROLES, Role
+from tests.faults.watch import Watch
+
+QUIET = Allowance(redone="nothing")
+
+
+class Scale(msgspec.Struct, frozen=True):
+    """One worker, three, one."""
+
+    name: str = "scale-1-3-1"
+    servers: str = "plain"
+    allowance: Allowance = QUIET
+
+    def inapplicable(self, role: Role, replicas: int) -> str | None:
+        return None if replicas == 1 else "it begins with one"
+
+    def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
+        fleet.scale(role, 3)
+        fleet.scale(role, 1)
+        return {}
+
+
+class StartTogether(msgspec.Struct, frozen=True):
+    """All of the role leave, then all start in the same moment while records wait."""
+
+    name: str = "start-together"
+    servers: str = "plain"
+    allowance: Allowance = QUIET
+
+    def inapplicable(self, role: Role, replicas: int) -> str | None:
+        return None if replicas > 1 else "one alone starts with nobody"
+
+    def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
+        fleet.hold = True
+        try:
+            for member in fleet.of(role):
+                member.terminate()
+        finally:
+            fleet.hold = False
+        return {}
+
+
+class RollingRestart(msgspec.Struct, frozen=True):
+    """Every process of every role, one after the other: its successor starts first, then it gets SIGTERM; the join, whose partitions
+    move as a whole, ends first."""
+
+    name: str = "rolling-restart"
+    servers: str = "plain"
+    allowance: Allowance = QUIET
+
+    def inapplicable(self, role: Role, replicas: int) -> str | None:
+        return None if role == "join" else "it is about all roles: counted once, under the join"
+
+    def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
+        measured = {}
+        with Watch(fleet.servers) as watch:
+            for each in ROLES:
+                began = time.time()
+                for member in fleet.of(each):
+                    if each == "join":
+                        assert member.terminate() == 0, member.tail()
+                    else:
+                        replace(fleet, member.role)
+                    fleet.wait_ready(each)
+                measured[f"gap_{each}_s"] = gap(
+                    (r.at for r in list(watch.results) if r.source == f"docfleet/{each}"), began, time.time()
+                )
+        return measured
+
+
+def replace(fleet: Fleet, role: Role, **env: str) -> None:
+    """Start a successor, wait until it takes part, and let the oldest go by SIGTERM."""
+    oldest = fleet.of(role)[0]
+    fleet.hold = True
+    try:
+        successor = fleet.start(role, env)
+        fleet.wait_until(successor.ready, 90, f"the successor of {role} is not ready: {successor.tail()}")
+        code = oldest.terminate()
+        assert code == 0, f"{role} ended with {code} after SIGTERM: {oldest.tail()}"
+    finally:
+        fleet.hold = False
+
+
+def gap(moments: Iterable[float], began: float, ended: float) -> float:
+    """The longest time between two outputs of which one lies between `began` and `ended`, seconds; 0 where there are none."""
+    times = sorted(moments)
+    return max((b - a for a, b in pairwise(times) if b > began and a < ended), default=0.0)
+
+
+class NewerBeside(msgspec.Struct, frozen=True):
+    """A process of the next version works beside the others: its records and objects have the next minor version and unknown fields."""
+
+    name: str = "newer-beside"
+    servers: str = "plain"
+    allowance: Allowance = QUIET
+
+    def inapplicable(self, role: Role, replicas: int) -> str | None:
+        return None
+
+    def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
+        replace(fleet, role, **{NEXT_SCHEMA: "1"})
+        time.sleep(random.uniform(3.0, 6.0))  # it works for a while
+        newer = fleet.of(role)[-1]
+        code = newer.terminate()
+        assert code == 0, f"{role} ended with {code} after SIGTERM: {newer.tail()}"
+        return {}
+
+
+INJECTIONS: list[Injection] = [Scale(), StartTogether(), RollingRestart(), NewerBeside()]

@@ -1,0 +1,78 @@
+"""The journal of a long run: a JSON line for every injection, appended at once, from which the run goes on after it was stopped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tests.faults.cell import Cell, Place
+from tests.faults.outcome import Outcome
+
+
+class Journal:
+    """A file of outcomes; `add` appends and is seen by who opens it next."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "journal.jsonl"
+        self._decoder = msgspec.json.Decoder(Outcome)
+
+    def read(self) -> list[Outcome]:
+        """All outcomes so far; a line that a killed run left half written is no outcome."""
+        if not self.path.exists():
+            return []
+        found = []
+        for line in self.path.read_bytes().splitlines():
+            try:
+                found.append(self._decoder.decode(line))
+            except msgspec.DecodeError:
+                continue
+        return found
+
+    def add(self, outcome: Outcome) -> None:
+        """Append a line."""
+        with self.path.open("ab") as file:
+            file.write(msgspec.json.encode(outcome) + b"\n")
+
+
+def order(places: Iterable[Place], outcomes: Iterable[Outcome]) -> list[Cell]:
+    """Cells that come next: those that had the fewest green runs first, else as the matrix lists them."""
+    green = Counter(outcome.cell for outcome in outcomes if outcome.green)
+    cells = [place.cell for place in places if place.reason is None]
+    return sorted(cells, key=lambda cell: green[cell])
+
+
+def summary(places: Sequence[Place], outcomes: Sequence[Outcome]) -> list[str]:
+    """The journal in lines: what ran, what was red, which cells are not covered, how long it took to be whole again."""
+    cells = [place.cell for place in places if place.reason is None]
+    green = Counter(outcome.cell for outcome in outcomes if outcome.green)
+    red = [outcome for outcome in outcomes if not outcome.green]
+    covered = sum(green[cell] > 0 for cell in cells)
+    lines = [
+        f"{len(outcomes)} injections, {len(outcomes) - len(red)} green, {len(red)} red",
+        f"{covered} of {len(cells)} cells have a green run ({len(places) - len(cells)} combinations are no cells, see `list`)",
+        f"{sum(o.documents for o in outcomes)} documents, {sum(o.pages for o in outcomes)} pages under faults",
+        f"by profile: {_counted(o.profile for o in outcomes)}",
+    ]
+    lines += ["", f"{'injection':30}{'runs':>6}{'red':>5}{'done after, s':>16}{'most':>8}"]
+    for name in dict.fromkeys(cell.injection for cell in cells):
+        mine = [outcome for outcome in outcomes if outcome.cell.injection == name]
+        done = sorted(outcome.measured.get("done_s", 0.0) for outcome in mine) or [0.0]
+        bad = sum(not outcome.green for outcome in mine)
+        lines.append(f"{name:30}{len(mine):>6}{bad:>5}{done[len(done) // 2]:>16.1f}{done[-1]:>8.1f}")
+    lines += [
+        "",
+        *(
+            f"red: {o.cell.name} seed {o.seed} ({o.code}): {', '.join(f'{v.kind} {v.what[:150]!r}' for v in o.violations[:3])}"
+            for o in red
+        ),
+    ]
+    lines += [f"not covered: {cell.name}" for cell in cells if not green[cell]]
+    return lines
+
+
+def _counted(names: Iterable[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in Counter(names).most_common())

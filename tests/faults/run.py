@@ -1,0 +1,176 @@
+"""One run: a fault into a living fleet under load, until all is done again, and the check."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from tests.faults.cell import Cell
+from tests.faults.checker import Violation, check
+from tests.faults.fleet import Fleet
+from tests.faults.injection import Injection, NotInjected
+from tests.faults.observed import Expected, Observed
+from tests.faults.outcome import Outcome
+from tests.faults.redone import Work, work_of
+from tests.faults.sources import Source
+from tests.faults.submitting import Load, Submitter, expected, upload
+from tests.faults.watch import Watch, behind
+
+LEAST = 8
+"""Documents that a run submits at least."""
+
+
+class Arena:
+    """Context manager: a fleet with everything that a run needs around it, and what calm documents of every source come to."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        sources: Sequence[Source],
+        *,
+        profile: str = "light",
+        rate: float = 3.0,
+        patience_s: float = 150,
+    ) -> None:
+        """`rate`: documents a second. `patience_s`: within so long after a fault everything must be done."""
+        self.fleet = fleet
+        self.sources = sources
+        self.profile = profile
+        self.rate = rate
+        self.patience_s = patience_s
+        self.known: dict[str, Expected] = {}
+        self.watch = Watch(fleet.servers)
+        self._submitter = Submitter(fleet.servers)
+
+    def __enter__(self) -> Self:
+        upload(self.fleet.servers, self.sources)
+        self.watch.__enter__()
+        self._calm()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.watch.__exit__()
+
+    def _calm(self) -> None:
+        """Two documents of every source without any fault: what they come to, which must be the same."""
+        names = {f"calm-{self.fleet.run}-{source.name}-{turn}": source for source in self.sources for turn in range(2)}
+        for name, source in names.items():
+            self._submitter.submit(name, source.name)
+        self._submitter.flush()
+        self._until_done(names)
+        for name, source in names.items():
+            terminals = self.watch.terminals([name])
+            assert len(terminals) == 1, f"{name}: {len(terminals)} terminal records without any fault"
+            (terminal,) = terminals
+            assert terminal.status == source.status, f"{name}: {terminal.status}, {sorted(terminal.codes)}"
+            assert source.poison or not terminal.codes, f"{name}: {sorted(terminal.codes)}"
+            known = Expected(
+                document_id="",
+                template=source.name,
+                status=terminal.status,
+                pages=len(terminal.page_numbers),
+                digest=terminal.digest,
+                objects=self.watch.objects(name),
+                poison=source.poison,
+            )
+            before = self.known.setdefault(source.name, known)
+            assert before == known, f"two calm documents of {source.name} differ: {before} and {known}"
+        observed = self._observed([expected(self.known[source.name], name) for name, source in names.items()])
+        found = check([expected(self.known[source.name], name) for name, source in names.items()], observed)
+        assert not found, f"without any fault: {found[:5]}"
+
+    def run(self, injection: Injection, cell: Cell, seed: int) -> Outcome:
+        """Inject and check. The fleet must have the cell's replicas. Raises `NotInjected`, and AssertionError where the harness itself fails."""
+        rng = random.Random(f"{cell.name}/{seed}")
+        self.fleet.deaths.clear()
+        before = work_of(self.fleet.folder)
+        began = time.monotonic()
+        measured: dict[str, float] = {}
+        violations: list[Violation] = []
+        with Load(self._submitter, self.known, f"{self.fleet.run}-{seed:08x}", rng, self.rate) as load:
+            load.wait_for(2)
+            time.sleep(rng.uniform(0.0, 1.0))  # the moment of the fault is random
+            injected = time.monotonic()
+            try:
+                measured |= injection.inject(self.fleet, cell.role, rng)
+            except NotInjected:
+                raise
+            except AssertionError as error:
+                violations.append(Violation("injection", str(error)))
+            try:
+                self.fleet.wait_ready(seconds=self.patience_s)
+            except AssertionError as error:
+                violations.append(Violation("not ready", str(error)))
+            measured["ready_s"] = time.monotonic() - injected
+            load.wait_for(LEAST)
+        documents = list(load.submitted.values())
+        self._until_done(load.submitted, raising=False)
+        measured["done_s"] = time.monotonic() - injected
+        observed = self._observed(documents)
+        violations += check(documents, observed, injection.allowance, cell.role)
+        redone = _redone(work_of(self.fleet.folder), before)
+        measured |= redone
+        violations += _too_much(redone, injection.allowance.redone)
+        return Outcome(
+            cell=cell,
+            seed=seed,
+            profile=self.profile,
+            documents=len(documents),
+            pages=sum(one.pages for one in documents),
+            seconds=round(time.monotonic() - began, 2),
+            violations=violations,
+            measured={name: round(value, 3) for name, value in measured.items()},
+            at=time.time(),
+        )
+
+    def settle(self) -> None:
+        """After a red run: wait until nothing is under way, so that the next one begins at rest."""
+        self._until_done([], raising=False)
+
+    def _until_done(self, documents: Mapping[str, object] | Sequence[str], raising: bool = True) -> None:
+        """Wait until every document has a terminal record and everything is committed."""
+        deadline = time.monotonic() + self.patience_s
+        missing = list(documents)
+        while True:
+            assert self.watch.broken is None, f"the watch broke: {self.watch.broken}"
+            missing = [name for name in missing if name not in self.watch.parsed]
+            if not missing and behind(self.watch.lags()) == 0:
+                return
+            if time.monotonic() > deadline:
+                assert not raising, f"not done within {self.patience_s:g} s: {missing[:5]}, {self.watch.lags()}"
+                return
+            time.sleep(0.25)
+
+    def _observed(self, documents: Sequence[Expected]) -> Observed:
+        names = [one.document_id for one in documents]
+        mine = set(names)
+        self.fleet.wait_until_clean()
+        return Observed(
+            terminals=self.watch.terminals(names),
+            letters=[letter for letter in list(self.watch.letters) if letter.document_id in mine],
+            lags=[lag for lag in self.watch.lags() if lag.committed != lag.end],
+            objects={name: self.watch.objects(name) for name in names},
+            stray=self.fleet.stray(),
+            deaths=list(self.fleet.deaths),
+        )
+
+
+def _redone(after: Work, before: Work) -> dict[str, float]:
+    """Work on records that was begun again during the run, and what was in flight in processes that died."""
+    died = sum(after.in_flight.values()) - sum(before.in_flight.values())
+    return {
+        "redelivered": float(after.again - before.again),
+        "redone": float(after.redone - before.redone),
+        "in_flight": float(died),
+    }
+
+
+def _too_much(found: Mapping[str, float], allowed: str) -> list[Violation]:
+    """Work that was done again and need not have been."""
+    if allowed == "in flight" and found["redone"] > found["in_flight"]:
+        return [Violation("redone", f"{found['redone']:g} records, while {found['in_flight']:g} were in flight")]
+    if allowed == "nothing" and found["redelivered"]:
+        return [Violation("redone", f"{found['redelivered']:g} records came again, though nobody died")]
+    return []
