@@ -2,7 +2,8 @@
 
 Without the environment variable `DOCFLEET_FAULTPOINTS` a point is a call of an empty function, and nothing can arm it later. With it, the
 variable names a file; while that file holds `POINT:ACTION@N`, the process ends (`kill`: SIGKILL to itself) or freezes (`stop`: SIGSTOP) the
-N-th time it reaches that point. It is no setting: neither the settings file, nor secrets, nor the chart's values lead here.
+N-th time it reaches that point. Processes that share the file (by links to it) share the fault: it befalls the first that comes.
+It is no setting: neither the settings file, nor secrets, nor the chart's values lead here.
 The places themselves are chosen where the order of two effects decides whether something is lost or doubled.
 """
 
@@ -61,7 +62,11 @@ class Armed:
             return
         self._left -= 1
         if self._left == 0:
-            # Once only: what takes this process's place reads another file, but one that was frozen goes on.
+            there = os.path.realpath(self._path)
+            try:
+                os.rename(there, there + ".reached")
+            except FileNotFoundError:
+                return  # somebody else came first
             print(f"fault point reached: {spec}", file=sys.stderr, flush=True)
             os.kill(os.getpid(), _ACTIONS[rest.partition("@")[0]])
 

@@ -54,6 +54,24 @@ def test_the_process_dies_the_nth_time_it_reaches_the_point(tmp_path):
     assert done.stdout.split() == ["0"]
 
 
+def test_of_processes_that_share_a_point_one_dies(tmp_path):
+    (tmp_path / "shared").write_text("between_page_and_join:kill@1")
+    (tmp_path / "shared").rename(tmp_path / "taken")  # as the first does when it comes there
+    done = run(tmp_path, None)
+    (tmp_path / "point").symlink_to(tmp_path / "shared")
+    again = subprocess.run(
+        [sys.executable, "-c", PROGRAM], cwd=ROOT, env={VARIABLE: str(tmp_path / "point")}, timeout=60, check=False
+    )
+    assert (done.returncode, again.returncode) == (0, 0)
+    (tmp_path / "taken").rename(tmp_path / "shared")
+    killed = subprocess.run(
+        [sys.executable, "-c", PROGRAM], cwd=ROOT, env={VARIABLE: str(tmp_path / "point")}, timeout=60, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert (tmp_path / "shared.reached").exists()
+    assert not (tmp_path / "shared").exists()
+
+
 def test_another_point_is_passed(tmp_path):
     assert run(tmp_path, "after_drain_before_commit:kill@1").returncode == 0
 
