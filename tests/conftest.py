@@ -19,6 +19,18 @@ from tests.support.kafka import KafkaServer
 from tests.support.processes import Missing
 from tests.support.s3 import S3Server
 
+ASKED_FOR = ("containers", "cluster")
+"""Marks of tests whose tools take a quarter of an hour to build or install: they run where `-m` names the mark, and only there."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    expression = config.option.markexpr
+    unasked = [mark for mark in ASKED_FOR if mark not in expression]
+    left_out = [item for item in items if any(item.get_closest_marker(mark) for mark in unasked)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
 
 def without(missing: Missing) -> NoReturn:
     """Skip a test whose server is not on this machine, or fail it where that is asked for."""
