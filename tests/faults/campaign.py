@@ -19,10 +19,14 @@ from tests.faults.injection import Injection, NotInjected
 from tests.faults.journal import Journal, order
 from tests.faults.matrix import by_servers, servers
 from tests.faults.outcome import Outcome
-from tests.faults.roles import LIGHT, REAL, ROLES
+from tests.faults.roles import LIGHT, REAL
 from tests.faults.run import Arena
 from tests.faults.sources import light, real
 from tests.support.processes import Missing
+
+
+RATE = {"light": 3.0, "real": 1.0}
+"""Documents submitted in a second, by profile: what two busy cores keep up with."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +57,8 @@ class Campaign:
         self._left = plan.at_most
         self.red = 0
         self.left_out: list[str] = []
+        self.missing: Missing | None = None
+        """What a fleet needed and this machine has not."""
 
     def run(self, places: Sequence[Place]) -> Iterator[Outcome]:
         """All cells among the places, those with the fewest green runs first, fleet by fleet."""
@@ -63,9 +69,9 @@ class Campaign:
                     yield from self._on_fleet(name, replicas, chosen)
 
     def _wanted(self, places: Sequence[Place]) -> list[Cell]:
-        outcomes = self._journal.read()
         if self._plan.exact:
-            return [place.cell for place in places]
+            return [place.cell for place in places if place.reason is None]
+        outcomes = [outcome for outcome in self._journal.read() if outcome.profile == self._plan.profile]
         green = Counter(outcome.cell for outcome in outcomes if outcome.green)
         wanted = []
         for cell in order(places, outcomes):
@@ -83,7 +89,9 @@ class Campaign:
             with contextlib.ExitStack() as held:
                 below = held.enter_context(servers()[name](folder))
                 fleet = held.enter_context(Fleet(below, folder, modules=modules, replicas=replicas))
-                arena = held.enter_context(Arena(fleet, sources, profile=self._plan.profile))
+                arena = held.enter_context(
+                    Arena(fleet, sources, profile=self._plan.profile, rate=RATE[self._plan.profile])
+                )
                 for cell in cells:
                     if not self._goes_on():
                         break
@@ -95,6 +103,7 @@ class Campaign:
                     self.red += 1
                     self.left_out.append(f"processes were left behind: {left}")
         except Missing as missing:
+            self.missing = missing
             self.left_out.append(f"{name}: {missing}")
 
     def _once(self, arena: Arena, cell: Cell) -> Outcome | None:
@@ -129,6 +138,3 @@ class Campaign:
             self.red += 1
             arena.settle()
         return outcome
-
-
-__all__ = ["ROLES", "Campaign", "Plan"]
