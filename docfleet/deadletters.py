@@ -66,8 +66,9 @@ class DeadLetters:
         self._started: dict[tuple[str, int], int] = {}
 
     def mark(self, mark: Mark) -> None:
-        """Take note of a mark; the last one of a letter counts."""
-        self._marks[mark.partition, mark.offset] = mark
+        """Take note of a mark; the last one of a letter counts. `replaying` says only that a document's generation is a replay."""
+        if mark.action != "replaying":
+            self._marks[mark.partition, mark.offset] = mark
         if mark.document_id is not None and mark.generation is not None:
             started = mark.document_id, mark.generation
             self._started[started] = max(mark.replays, self._started.get(started, 0))
@@ -75,7 +76,7 @@ class DeadLetters:
     def state(self, letter: Letter) -> State:
         """What became of a letter."""
         mark = self._marks.get(letter.place)
-        return mark.action if mark is not None else "open"
+        return mark.action if mark is not None and mark.action != "replaying" else "open"
 
     def replays(self, letter: Letter) -> int:
         """How often what died here had been sent again before: above 0 it is a replay that failed again."""

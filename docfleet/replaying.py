@@ -79,19 +79,14 @@ def send(
     for start in range(0, len(chosen), CHUNK):
         chunk = chosen[start : start + CHUNK]
         for decision in chunk:
+            if decision.action != "with" and decision.generation is not None:
+                _mark(sender, _mark_of(decision, found, "replaying"))
+        sender.flush()  # a submission without it could be sent again for ever: killed before its mark each time
+        for decision in chunk:
             sent += _send(decision, found, reader, sender, priority)
         sender.flush()  # a mark without its submission would lose the document
         for decision in chunk:
-            letter = decision.letter
-            mark = Mark(
-                action="replayed",
-                partition=letter.partition,
-                offset=letter.offset,
-                document_id=letter.document_id,
-                generation=decision.generation,
-                replays=found.replays(letter) + 1,
-            )
-            _mark(sender, mark)
+            _mark(sender, _mark_of(decision, found, "replayed"))
         sender.flush()
         told(start + len(chunk), len(chosen))
     return sent
@@ -216,6 +211,18 @@ def _send(decision: Decision, found: DeadLetters, reader: Reader, sender: Sender
     else:
         return 0
     return 1
+
+
+def _mark_of(decision: Decision, found: DeadLetters, action: Literal["replaying", "replayed"]) -> Mark:
+    letter = decision.letter
+    return Mark(
+        action=action,
+        partition=letter.partition,
+        offset=letter.offset,
+        document_id=letter.document_id,
+        generation=decision.generation,
+        replays=found.replays(letter) + 1,
+    )
 
 
 def _mark(sender: Sender, mark: Mark) -> None:

@@ -105,7 +105,9 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a letter."""
 
-    action: Literal["replayed", "dropped"]
+    action: Literal["replaying", "replayed", "dropped"]
+    """`replaying` is written before a document is sent again, so that whoever dies between sending and marking leaves no replay behind that
+    looks like a first life; the letter stays open."""
     partition: int
     offset: int
     """Of the letter, with `partition`."""

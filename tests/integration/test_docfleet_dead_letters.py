@@ -27,6 +27,7 @@ from shared.objects import keys
 from shared.objects.folder import FolderStore
 from shared.settings import Settings
 from shared.streams import deadletter
+from shared.streams.deadletter import Mark
 from shared.streams.local import LocalBroker
 from tests.support import topic
 from tests.support.deliveries import delivered
@@ -223,6 +224,29 @@ async def test_what_failed_again_is_marked_and_goes_only_when_asked_for(settings
     assert (letter.generation, found.replays(letter)) == (2, 2)
 
 
+async def test_a_replay_whose_command_was_killed_before_its_marks_is_a_replay_all_the_same(
+    settings, store, deaths, monkeypatch
+) -> None:
+    """Killed each time between sending and marking, a command would send the same document for ever: each death looked like a first one."""
+    await ended(store, "d")
+    deaths.page("d")
+    plan = await decided(settings, store)
+    with monkeypatch.context() as killed:
+        killed.setattr(replaying, "_mark", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            sent(settings, plan)
+    assert len(topic.read(settings.kafka.bootstrap_servers, "docs.incoming.bulk", quiet_s=0.5)) == 1
+    assert states(settings) == ["open"]
+
+    await ended(store, "d", generation=1)
+    deaths.page("d", generation=1)
+    found = read(settings)
+    (again,) = found.select(["open"], again=True)
+    assert (again.generation, found.replays(again)) == (1, 1)
+    (first,) = await decided(settings, store)
+    assert (first.action, first.letter.generation) == ("skip", 0), "the document was parsed again since"
+
+
 async def test_a_command_that_was_killed_before_its_marks_asks_for_the_same_again(
     settings, store, deaths, monkeypatch
 ) -> None:
@@ -240,8 +264,11 @@ async def test_a_command_that_was_killed_before_its_marks_asks_for_the_same_agai
     assert {decode(record.value(), DocumentSubmitted).generation for record in both} == {1}
 
 
-def _killed(*_: object) -> None:
-    raise KeyboardInterrupt
+def _killed(sender: Sender, mark: Mark, _mark: Any = replaying._mark) -> None:
+    """In place of writing the mark that a letter was sent again."""
+    if mark.action == "replayed":
+        raise KeyboardInterrupt
+    _mark(sender, mark)
 
 
 async def test_bytes_that_nobody_understood_go_back_as_they_were(settings, store, deaths) -> None:
