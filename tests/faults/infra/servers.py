@@ -122,6 +122,20 @@ class FolderServers(Servers):
             "DOCFLEET_OBJECTS__FOLDER": str(self.disk),
         }
 
+    def put(self, bucket: str, key: str, data: bytes) -> None:
+        path = self.disk / bucket / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+    def get(self, bucket: str, key: str) -> bytes:
+        return (self.disk / bucket / key).read_bytes()
+
+    def keys(self, bucket: str, prefix: str) -> list[str]:
+        root = self.disk / bucket
+        below = (root / prefix.rpartition("/")[0]).rglob("*")
+        found = (path.relative_to(root).as_posix() for path in below if path.is_file())
+        return sorted(key for key in found if key.startswith(prefix))
+
     def start(self) -> FolderServers:
         if os.geteuid() != 0:
             raise Missing("a small file system is mounted for this, which only root can do")
