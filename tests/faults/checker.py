@@ -33,7 +33,7 @@ def check(
     """All violations. `role` is the one that was broken."""
     found = [*_documents(expected, observed, allowance), *_letters(expected, observed, allowance)]
     found += _lags(observed)
-    found += _objects(expected, observed)
+    found += _objects(expected, observed, allowance)
     found += [Violation("stray", process) for process in observed.stray]
     found += _deaths(observed, allowance, role)
     return found
@@ -61,10 +61,11 @@ def _document(expected: Expected, terminal: Terminal, allowance: Allowance) -> I
     name = expected.document_id
     if terminal.generation != expected.generation:
         yield Violation("generation", f"{name}: {terminal.generation} in place of {expected.generation}")
-    hurt = terminal.codes & allowance.codes
-    if hurt and terminal.status == "partial_success":
+    if _hurt(terminal, allowance):
         if terminal.codes - allowance.codes:
             yield Violation("error", f"{name}: {sorted(terminal.codes - allowance.codes)}")
+        if terminal.status == "failure":
+            return
     else:
         if terminal.status != expected.status:
             yield Violation(
@@ -77,9 +78,14 @@ def _document(expected: Expected, terminal: Terminal, allowance: Allowance) -> I
         yield Violation("pages", f"{name}: {list(terminal.page_numbers)} in place of 1 to {expected.pages}")
 
 
+def _hurt(terminal: Terminal, allowance: Allowance) -> bool:
+    """Whether the document ended with an error that the fault may cause."""
+    return terminal.status in ("partial_success", "failure") and bool(terminal.codes & allowance.codes)
+
+
 def _letters(expected: Sequence[Expected], observed: Observed, allowance: Allowance) -> Iterator[Violation]:
     poisons = {one.document_id: one.poison for one in expected if one.poison is not None}
-    hurt = {t.document_id for t in observed.terminals if t.codes & allowance.codes}
+    hurt = {t.document_id for t in observed.terminals if _hurt(t, allowance)}
     found: set[str] = set()
     for letter in {letter.place: letter for letter in observed.letters}.values():
         name = letter.document_id or ""
@@ -97,11 +103,11 @@ def _lags(observed: Observed) -> Iterator[Violation]:
             yield Violation("lag", f"{lag.group} {lag.topic}[{lag.partition}]: {lag.committed} of {lag.end}")
 
 
-def _objects(expected: Sequence[Expected], observed: Observed) -> Iterator[Violation]:
-    hurt = {t.document_id for t in observed.terminals if t.status == "partial_success"}
+def _objects(expected: Sequence[Expected], observed: Observed, allowance: Allowance) -> Iterator[Violation]:
+    hurt = {t.document_id for t in observed.terminals if _hurt(t, allowance)}
     for one in expected:
         found = observed.objects.get(one.document_id)
-        if found is None or (one.document_id in hurt and one.status == "success"):
+        if found is None or one.document_id in hurt:
             continue
         for key in sorted(found - one.objects):
             yield Violation("orphan", f"{one.document_id}: {key}")

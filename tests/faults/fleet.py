@@ -66,7 +66,6 @@ class Fleet:
         """While true, nobody is started in the place of who ended."""
         self._modules = modules
         self._env = {MARK: self.run, WORKLOG: str(folder), **SETTINGS, **(env or {})}
-        self._extra: dict[Role, dict[str, str]] = {}
         self._number = 0
         self._lock = threading.RLock()
         self._closing = False
@@ -103,7 +102,7 @@ class Fleet:
             if armed is not None:
                 point_file(self.folder, role, self._number).write_text(armed)
             (port,) = free_ports(1)
-            environment = {**self._env, **self.servers.env(role), **self._extra.get(role, {}), **(env or {})}
+            environment = {**self._env, **self.servers.env(role), **(env or {})}
             started = self._starter.submit(
                 Member, role, self._modules[role], self._number, self.folder, environment, port
             )
@@ -121,10 +120,6 @@ class Fleet:
         for member in leaving:
             member.terminate(wait_s)
         self.wait_ready(role, seconds=wait_s)
-
-    def renew(self, role: Role, **env: str) -> None:
-        """Environment that processes of this role have from their next start on, in place of what was given before."""
-        self._extra[role] = env
 
     def wait_ready(self, *roles: Role, seconds: float = 180.0) -> None:
         """Wait until each role has its number of ready processes. AssertionError with the log of one that is not, after `seconds`."""
@@ -209,6 +204,7 @@ class Fleet:
                 self.deaths.append(Death(role=member.role, exit=-9, tail="did not end within 60 s: " + member.tail()))
                 member.kill()
         self.members.clear()
+        self._starter.shutdown()
         deadline = time.monotonic() + 10
         while (left := self.stray()) and time.monotonic() < deadline:
             time.sleep(0.1)

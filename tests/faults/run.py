@@ -16,8 +16,9 @@ from tests.faults.outcome import Outcome
 from tests.faults.redone import Work, work_of
 from tests.faults.sources import Source
 from tests.faults.submitting import Load, Submitter, expected, upload
-from tests.faults.watch import Watch, behind
+from tests.faults.watch import Watch
 
+NOBODY = Expected(document_id="", template="", status="", pages=0, digest=None, objects=frozenset())
 LEAST = 8
 """Documents that a run submits at least."""
 
@@ -43,6 +44,10 @@ class Arena:
         self.known: dict[str, Expected] = {}
         self.watch = Watch(fleet.servers)
         self._submitter = Submitter(fleet.servers)
+        self._ended: dict[str, int] = {}
+        """Terminal records of every document of earlier runs: there shall never be more."""
+        self._letters = 0
+        """Dead letters of earlier runs."""
 
     def __enter__(self) -> Self:
         upload(self.fleet.servers, self.sources)
@@ -59,7 +64,7 @@ class Arena:
         for name, source in names.items():
             self._submitter.submit(name, source.name)
         self._submitter.flush()
-        self._until_done(names)
+        self._until_done([expected(NOBODY, name) for name in names])
         for name, source in names.items():
             terminals = self.watch.terminals([name])
             assert len(terminals) == 1, f"{name}: {len(terminals)} terminal records without any fault"
@@ -106,7 +111,7 @@ class Arena:
             measured["ready_s"] = time.monotonic() - injected
             load.wait_for(LEAST)
         documents = list(load.submitted.values())
-        self._until_done(load.submitted, raising=False)
+        self._until_done(documents, raising=False)
         measured["done_s"] = time.monotonic() - injected
         observed = self._observed(documents)
         violations += check(documents, observed, injection.allowance, cell.role)
@@ -128,33 +133,48 @@ class Arena:
     def settle(self) -> None:
         """After a red run: wait until nothing is under way, so that the next one begins at rest."""
         self._until_done([], raising=False)
+        self._remember()
 
-    def _until_done(self, documents: Mapping[str, object] | Sequence[str], raising: bool = True) -> None:
-        """Wait until every document has a terminal record and everything is committed."""
+    def _remember(self) -> None:
+        self._ended = {name: len(records) for name, records in list(self.watch.parsed.items())}
+        self._letters = len(self.watch.letters)
+
+    def _until_done(self, documents: Sequence[Expected], raising: bool = True) -> None:
+        """Wait until every document has a terminal record, everything is committed, and the last objects are written."""
         deadline = time.monotonic() + self.patience_s
-        missing = list(documents)
+        missing = [one.document_id for one in documents]
         while True:
             assert self.watch.broken is None, f"the watch broke: {self.watch.broken}"
             missing = [name for name in missing if name not in self.watch.parsed]
-            if not missing and behind(self.watch.lags()) == 0:
+            if not missing and self.watch.behind() == 0 and self._closed(documents):
                 return
             if time.monotonic() > deadline:
                 assert not raising, f"not done within {self.patience_s:g} s: {missing[:5]}, {self.watch.lags()}"
                 return
             time.sleep(0.25)
 
+    def _closed(self, documents: Sequence[Expected]) -> bool:
+        """Whether the mark that the very last step of a document writes is there for all of them."""
+        return all(self.watch.is_closed(one.document_id) for one in documents)
+
     def _observed(self, documents: Sequence[Expected]) -> Observed:
         names = [one.document_id for one in documents]
-        mine = set(names)
         self.fleet.wait_until_clean()
-        return Observed(
-            terminals=self.watch.terminals(names),
-            letters=[letter for letter in list(self.watch.letters) if letter.document_id in mine],
+        late = [
+            name
+            for name, records in list(self.watch.parsed.items())
+            if name not in names and len(records) > self._ended.get(name, 0)
+        ]
+        observed = Observed(
+            terminals=self.watch.terminals([*names, *late]),
+            letters=self.watch.letters[self._letters :],
             lags=[lag for lag in self.watch.lags() if lag.committed != lag.end],
             objects={name: self.watch.objects(name) for name in names},
             stray=self.fleet.stray(),
             deaths=list(self.fleet.deaths),
         )
+        self._remember()
+        return observed
 
 
 def _redone(after: Work, before: Work) -> dict[str, float]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import msgspec
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from shared.settings import GROUPS
@@ -42,9 +42,13 @@ class Watch:
         self._bucket = bucket
         self.parsed: dict[str, list[dict[str, Any]]] = defaultdict(list)
         """Terminal records by document id."""
+        self.parsed_at: list[float] = []
+        """When the broker had each of them."""
         self.letters: list[Letter] = []
         self.results: list[Result] = []
         self.broken: BaseException | None = None
+        self._closed: set[str] = set()
+        self._admin = KafkaServer(external=servers.bootstrap).admin()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
 
@@ -87,6 +91,7 @@ class Watch:
         if topic == "docs.parsed":
             if message.value() is not None:
                 self.parsed[message.key().decode()].append(json.loads(message.value()))
+                self.parsed_at.append(message.timestamp()[1] / 1000)
         elif topic == "docs.results":
             at = message.timestamp()[1] / 1000
             key = (message.key() or b"").decode(errors="replace")
@@ -136,7 +141,7 @@ class Watch:
 
     def lags(self) -> list[Lag]:
         """Every partition of every group: what was committed, and its end."""
-        admin = KafkaServer(external=self._servers.bootstrap).admin()
+        admin = self._admin
         counts = {name: topic.partitions for name, topic in admin.list_topics(timeout=10).topics.items()}
         found: dict[tuple[str, str, int], int] = {}
         for group in GROUPS.values():
@@ -152,7 +157,15 @@ class Watch:
             for (group, topic, partition), offset in sorted(found.items())
         ]
 
+    def behind(self) -> int:
+        """Records that are not committed; -1 where the broker does not say."""
+        try:
+            return sum(lag.end - max(0, lag.committed) for lag in self.lags())
+        except KafkaException:
+            return -1
 
-def behind(lags: Iterable[Lag]) -> int:
-    """Records that are not committed."""
-    return sum(lag.end - max(0, lag.committed) for lag in lags)
+    def is_closed(self, document_id: str) -> bool:
+        """Whether the store has the mark that its end leaves (`done/`)."""
+        if document_id not in self._closed and self._servers.keys(self._bucket, f"done/{document_id}"):
+            self._closed.add(document_id)
+        return document_id in self._closed

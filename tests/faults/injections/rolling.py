@@ -66,7 +66,7 @@ class RollingRestart(msgspec.Struct, frozen=True):
         return None if role == "join" else "it is about all roles: counted once, under the join"
 
     def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
-        measured = {}
+        windows = {}
         with Watch(fleet.servers) as watch:
             for each in ROLES:
                 began = time.time()
@@ -76,10 +76,16 @@ class RollingRestart(msgspec.Struct, frozen=True):
                     else:
                         replace(fleet, member.role)
                     fleet.wait_ready(each)
-                measured[f"gap_{each}_s"] = gap(
-                    (r.at for r in list(watch.results) if r.source == f"docfleet/{each}"), began, time.time()
-                )
-        return measured
+                windows[each] = began, time.time()
+            ended = time.time()
+            fleet.wait_until(lambda: any(r.at > ended for r in list(watch.results)), 60, "nothing comes out any more")
+            return {f"gap_{each}_s": gap(self._moments(watch, each), *windows[each]) for each in ROLES}
+
+    def _moments(self, watch: Watch, role: Role) -> list[float]:
+        """When the role had an output; those of the join that users see are the ends of documents."""
+        if role == "join":
+            return watch.parsed_at
+        return [result.at for result in list(watch.results) if result.source == f"docfleet/{role}"]
 
 
 def replace(fleet: Fleet, role: Role, **env: str) -> None:

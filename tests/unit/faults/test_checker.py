@@ -57,7 +57,7 @@ PLANTED = {
     "no letter": replace(CALM, letters=[]),
     "lag": replace(CALM, lags=[Lag(group="ingest", topic="docs.incoming", partition=3, committed=17, end=18)]),
     "orphan": replace(CALM, objects={**CALM.objects, "good": KEYS | {"work/{id}/0/left.tmp"}}),
-    "no object": replace(CALM, objects={**CALM.objects, "good": frozenset({"done/{id}"} | set(list(KEYS)[:0]))}),
+    "no object": replace(CALM, objects={**CALM.objects, "good": frozenset({"done/{id}"})}),
     "stray": replace(CALM, stray=["4711 python -m shared.children.serve"]),
     "death": replace(CALM, deaths=[Death(role="join", exit=-9)]),
 }
@@ -103,6 +103,9 @@ def test_a_typed_error_is_allowed_only_where_the_fault_may_cause_it():
     seen = replace(CALM, terminals=[hurt, REFUSED], letters=[LETTER, letter])
     assert kinds(seen, Allowance(codes=frozenset({"resource_limit"}))) == []
     assert kinds(seen) == ["hash", "letter", "status"]
+    refused = Terminal(document_id="good", generation=0, status="failure", codes=frozenset({"resource_limit"}))
+    assert kinds(replace(seen, terminals=[refused, REFUSED]), Allowance(codes=frozenset({"resource_limit"}))) == []
+    assert kinds(replace(seen, terminals=[refused, REFUSED], letters=[LETTER])) == ["hash", "pages", "status"]
     other = replace(hurt, codes=frozenset({"resource_limit", "internal"}))
     assert kinds(replace(seen, terminals=[other, REFUSED]), Allowance(codes=frozenset({"resource_limit"}))) == ["error"]
 
