@@ -114,6 +114,7 @@ class Arena:
         self._until_done(documents, raising=False)
         measured["done_s"] = time.monotonic() - injected
         observed = self._observed(documents)
+        measured["repeated"] = float(self.watch.repeated(load.submitted))
         violations += check(documents, observed, injection.allowance, cell.role)
         redone = _redone(work_of(self.fleet.folder), before)
         measured |= redone

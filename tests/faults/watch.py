@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, Self
 
 import msgspec
@@ -129,6 +129,11 @@ class Watch:
             digest=digest(data, name),
             codes=frozenset(error["code"] for error in document["errors"]),
         )
+
+    def repeated(self, documents: Container[str]) -> int:
+        """Records of docs.results about these documents that say what another one said before (the same `ce_id`)."""
+        ids = [result.id for result in list(self.results) if result.document_id in documents]
+        return len(ids) - len(set(ids))
 
     def objects(self, document_id: str) -> frozenset[str]:
         """Keys of all objects that a document left, in the form of any other document of its source."""
