@@ -24,7 +24,7 @@ from tests.faults.run import Arena
 from tests.faults.sources import light, real
 from tests.support.processes import Missing
 
-RATE = {"light": 3.0, "real": 1.0}
+RATE = {"light": 2.0, "real": 1.0}
 """Documents submitted in a second, by profile: what two busy cores keep up with."""
 
 

@@ -13,8 +13,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from tests.support.pdfs import Pdf, text_at
 
-WIDTH, HEIGHT = 216, 288
-"""Points of a light page: 600 by 800 pixels at 200 dpi."""
+WIDTH, HEIGHT = 108, 144
+"""Points of a light page: 300 by 400 pixels at 200 dpi."""
 PIXELS = (300, 400)
 """Of the scan on it."""
 
@@ -36,7 +36,7 @@ def light() -> list[Source]:
         Source("scan", _scan([False, False])),
         Source("table", _scan([True])),
         Source("mixed", _scan([True, False, True])),
-        Source("long", _scan([False, True, False, False, False, False])),
+        Source("long", _scan([False, True, False, False, False])),
         Source("broken", b"%PDF-1.7\n" + b"this is no PDF, whatever its head says\n" * 20, "failure", "corrupt"),
     ]
 
@@ -54,7 +54,9 @@ def real() -> list[Source]:
 def _native(pages: int) -> bytes:
     pdf = Pdf()
     for number in range(pages):
-        content = "".join(text_at(24, 250 - 16 * line, f"Native line {line} of page {number + 1}") for line in range(4))
+        content = "".join(
+            text_at(11, 124 - 10 * line, f"Native line {line} of page {number + 1}", 6) for line in range(4)
+        )
         pdf.page(content, f"/MediaBox [0 0 {WIDTH} {HEIGHT}]")
     return pdf.bytes()
 
