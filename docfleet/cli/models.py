@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -58,4 +59,124 @@ def list_(check: Annotated[bool, typer.Option("--check", help="Read every byte a
             table.add_row(name, entry.stage, entry.version, entry.licence, package, state)
         console().print(table)
         if broken:
+            raise typer.Exit(1)
+
+
+@app.command("build")
+def build(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Only these; all that have gears, where none is named.")
+    ] = None,
+    target: Annotated[
+        str, typer.Option("--target", help="The chip, as npu-smi names it: ascend310p3, ascend910b4, …")
+    ] = "",
+    precision: Annotated[
+        str | None,
+        typer.Option(help="atc's --precision_mode; none is force_fp16 on 310, must_keep_origin_dtype on 910."),
+    ] = None,
+    gears: Annotated[
+        bool,
+        typer.Option("--gears/--no-gears", help="Without gears any shape is taken, and memory grows: to compare only."),
+    ] = True,
+    show: Annotated[bool, typer.Option("--print", help="Print the atc lines and build nothing.")] = False,
+    script: Annotated[
+        Path | None,
+        typer.Option(help="Write build.sh and the ONNX files into this folder, for a machine that has CANN."),
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", help="Take the om files that build.sh made out of this folder.")
+    ] = None,
+) -> None:
+    """Make the om files of installed models for an Ascend NPU, with atc, and write down what they are.
+
+    Examples:
+
+        docfleet models build --target ascend310p3
+
+        docfleet models build --target ascend910b4 --script om
+
+        docfleet models build --target ascend910b4 --from om
+    """
+    from docfleet.cli.console import fail, told
+
+    with told():
+        import shutil
+
+        from docfleet import om
+        from shared.settings import Settings
+
+        if not target:
+            raise fail("name the chip with --target, as in: docfleet models build --target ascend310p3")
+        plans = om.plans(Settings().engines.models, names or [], target, precision, gears)
+        if show:
+            from docfleet.atc import shell
+
+            for plan in plans:
+                typer.echo(shell(plan.line(plan.folder / "network")) + "\n")
+            return
+        if script is not None:
+            script.mkdir(parents=True, exist_ok=True)
+            for plan in plans:
+                shutil.copyfile(plan.network, script / f"{plan.entry.name}.onnx")
+            (script / "build.sh").write_text(om.script(plans), encoding="utf-8")
+            (script / "build.sh").chmod(0o755)
+            typer.echo(f"{len(plans)} models; where CANN is: cd {script} && ./build.sh; then here: --from {script}")
+            return
+        if source is None and shutil.which("atc") is None:
+            raise fail(
+                "atc is not on this machine: source CANN's set_env.sh, or use --script FOLDER and run it where CANN is"
+            )
+        for plan in plans:
+            if source is None:
+                om.build(plan, typer.echo)
+            else:
+                om.place(plan, om.om_in(source, plan.entry.name), plan.line(Path(plan.entry.name)))
+            typer.echo(f"{plan.entry.name}: {plan.folder}")
+
+
+@app.command("compare")
+def compare(
+    pictures: Annotated[list[Path], typer.Argument(help="Pictures of pages (PNG, JPEG).")],
+    target: Annotated[
+        str, typer.Option("--target", help="Which om files; none is the one target that was built.")
+    ] = "",
+) -> None:
+    """Read pictures with every network twice, on the NPU and on the CPU, and say how far the answers are apart.
+
+    Ends with 1 where one is further apart than is tolerated.
+
+    Example:
+
+        docfleet models compare page.png --target ascend310p3
+    """
+    from docfleet.cli.console import console, told
+
+    with told():
+        from rich.table import Table
+
+        from docfleet.om_compare import EQUAL, MEAN, compare
+        from shared.engines.open import open_engine
+        from shared.settings import Settings
+
+        settings = Settings()
+        npu = settings.engines.model_copy(
+            update={"kind": "ascend", "ascend_target": target or settings.engines.ascend_target}
+        )
+        cpu = settings.engines.model_copy(update={"kind": "onnxruntime", "profile": "ascend"})
+        second = open_engine(npu)
+        failed = False
+        for picture in pictures:
+            table = Table(
+                "network", "output", "calls", "values", "apart in the mean", "at most", "", title=str(picture)
+            )
+            for one in compare(picture, open_engine(cpu), second, settings):
+                failed |= not one.passes
+                most = "" if one.whole else f"{one.largest:.4f}"
+                mean = f"{one.mean:.2%} differ" if one.whole else f"{one.mean:.6f}"
+                table.add_row(
+                    one.model, one.output, str(one.calls), str(one.values), mean, most, "" if one.passes else "NO"
+                )
+            console().print(table)
+        typer.echo(f"tolerated: {MEAN} in the mean, {1 - EQUAL:.0%} of whole numbers")
+        if failed:
             raise typer.Exit(1)

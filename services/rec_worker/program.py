@@ -23,7 +23,7 @@ from services.rec_worker.inference import Inference
 from services.rec_worker.page import PageReading, Tools
 from services.rec_worker.read import LineReader, Ticket
 from shared.children.block import Block
-from shared.engines.open import open_engine
+from shared.engines.open import on_npu, open_engine
 from shared.models.lines import LineDetector
 from shared.models.reader import DRAFT, SQUEEZE, Reader
 from shared.models.seal import SealDetector
@@ -69,6 +69,9 @@ class RecProgram:
             seals=_Once(lambda: SealDetector(engine, settings)),
             low_confidence=settings.rec.low_confidence,
         )
+        if on_npu(settings.engines):
+            for tool in (self._tools.detector, self._tools.structure, self._tools.seals):
+                tool()
 
     def read(self, argument: PageToRead, blocks: list[Block]) -> tuple[PageRead, list[Block]]:
         """Read regions of a page. Block: the page's picture, uint8 RGB."""

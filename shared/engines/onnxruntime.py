@@ -49,15 +49,15 @@ class OnnxRuntimeEngine:
                 ErrorCode.model_unavailable,
                 f"ONNX Runtime cannot load {path.name} ({str(error).strip():.200}); install the models again",
             ) from error
-        return _OnnxRuntimeNetwork(session, self.streams)
+        return SessionNetwork(session, threading.Semaphore(self.streams))
 
 
-class _OnnxRuntimeNetwork:
+class SessionNetwork:
     """A session may be run by many threads; the semaphore keeps them at the number of streams."""
 
-    def __init__(self, session: onnxruntime.InferenceSession, streams: int) -> None:
+    def __init__(self, session: onnxruntime.InferenceSession, free: threading.Semaphore) -> None:
         self._session = session
-        self._free = threading.Semaphore(streams)
+        self._free = free
         self.inputs = [_info(node) for node in session.get_inputs()]
         self.outputs = [_info(node) for node in session.get_outputs()]
 

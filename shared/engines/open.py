@@ -36,7 +36,12 @@ def profile(settings: Engines) -> BatchProfile:
 
 def streams(settings: Engines) -> int:
     """Callers of one network at once: those asked for, else one per core; on an NPU two, of which one prepares while the other runs."""
-    return settings.streams or (2 if engine_name(settings) in ("ascend", "cann") else cores())
+    return settings.streams or (2 if on_npu(settings) else cores())
+
+
+def on_npu(settings: Engines) -> bool:
+    """Whether networks run on an NPU: then all are opened before the first call, for opening one takes all its gears' time."""
+    return engine_name(settings) in ("ascend", "cann")
 
 
 def open_engine(settings: Engines) -> Engine:

@@ -49,6 +49,28 @@ class Input(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     std: list[float]
 
 
+class Ascend(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The shapes an `om` of this network is compiled for (its gears), for its one input `[batch, 3, height, width]`."""
+
+    mode: Literal["static", "dymbatch", "dymhw", "dymdims"]
+    """How they vary: not at all, by batch, by height and width, by anything."""
+    batches: tuple[int, ...] = (1,)
+    sizes: tuple[tuple[int, int], ...]
+    """Heights and widths. Every batch is combined with every size."""
+    max_width_sum: int | None = None
+    """Combinations whose batch times width is above it are left out."""
+
+    def gears(self) -> list[tuple[int, int, int, int]]:
+        """All shapes, in the order of the sizes."""
+        most = self.max_width_sum
+        return [
+            (batch, 3, height, width)
+            for height, width in self.sizes
+            for batch in self.batches
+            if most is None or batch == 1 or batch * width <= most
+        ]
+
+
 class LabelMap(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A class of a layout network, in the order of its output."""
 
@@ -79,6 +101,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     min_confidence: float | None = None
     constants: dict[str, float] = {}
     """Numbers of the post-processing that belong to the network; the comments of the YAML file give their source."""
+    ascend: Ascend | None = None
+    """Gears on Ascend NPUs. Not part of any hash: another list of shapes is the same model."""
 
     def ref(self) -> ModelRef:
         """The model as it is named in results."""
@@ -86,7 +110,9 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def sha256(self) -> str:
         """Hash of everything that decides what the model answers; part of the pipeline's fingerprint."""
-        return sha256(encode({"manifest": msgspec.to_builtins(self), "prepare": prepare.VERSION}))
+        meaning = msgspec.to_builtins(self)
+        del meaning["ascend"]
+        return sha256(encode({"manifest": meaning, "prepare": prepare.VERSION}))
 
     def folder(self) -> str:
         """Name of the folder of the installed model: other bytes or another preparation are another folder."""

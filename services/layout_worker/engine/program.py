@@ -38,7 +38,7 @@ from services.layout_worker.trust.samples import SampleReader
 from shared.children.block import Block
 from shared.contracts.upright import Upright
 from shared.engines.engine import Engine
-from shared.engines.open import open_engine
+from shared.engines.open import on_npu, open_engine
 from shared.models import lines
 from shared.models.install import installed
 from shared.models.layout import LayoutBox, LayoutModel
@@ -82,6 +82,10 @@ class Program:
         self._lines = self._opener.submit(_warm_detector, engine, settings)
         self._open_samples = functools.cache(lambda: SampleReader(engine, settings))
         self._opening_samples = threading.Lock()
+        if on_npu(settings.engines):
+            self._orientation.result()
+            self._lines.result()
+            self._open_samples()
 
     def look(self, request: LookRequest, blocks: list[Block]) -> tuple[Look, list[Block]]:
         """Boxes of the layout network, seals and the amount of ink of a picture."""
