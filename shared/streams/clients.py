@@ -64,8 +64,10 @@ def _common(settings: Settings) -> dict[str, Any]:
     return config | client_security(kafka)
 
 
-def consumer_config(settings: Settings, group: str) -> dict[str, Any]:
-    """A member of a consumer group (its name as the broker knows it, a value of `settings.GROUPS`)."""
+def consumer_config(settings: Settings, group: str, member: str = "") -> dict[str, Any]:
+    """A member of a consumer group (its name as the broker knows it, a value of `settings.GROUPS`).
+
+    `member` tells the members of one process apart where it has more than one (`shared.streams.member`)."""
     kafka = settings.kafka
     config = _common(settings) | {
         "group.id": group,
@@ -83,7 +85,8 @@ def consumer_config(settings: Settings, group: str) -> dict[str, Any]:
         # The in-process broker holds back an empty fetch for the whole wait, also when a record arrives meanwhile.
         config |= {"group.protocol": "consumer", "fetch.wait.max.ms": 20, "allow.auto.create.topics": True}
     elif kafka.group_protocol == "consumer":
-        config |= {"group.protocol": "consumer"}
+        # `uniform`, the brokers' default, evens out the number of partitions over all topics and can leave a worker one lane only.
+        config |= {"group.protocol": "consumer", "group.remote.assignor": "range"}
     else:
         config |= {
             "group.protocol": "classic",
@@ -92,7 +95,7 @@ def consumer_config(settings: Settings, group: str) -> dict[str, Any]:
             "heartbeat.interval.ms": max(300, kafka.session_timeout_ms // 3),
         }
     if kafka.group_instance_id and not kafka.embedded:
-        config["group.instance.id"] = kafka.group_instance_id
+        config["group.instance.id"] = f"{kafka.group_instance_id}-{member}" if member else kafka.group_instance_id
     return config | kafka.extra
 
 

@@ -1,4 +1,4 @@
-"""The one thread that owns the consumer. It polls, pauses, resumes, commits and answers rebalances, and nothing else.
+"""The one thread that owns the consumers. It polls, pauses, resumes, commits and answers rebalances, and nothing else.
 
 It never waits for work, so any record may take any time. What it is asked for (which partitions to pause, what to commit) lies
 in plain attributes and a queue and is done between two polls.
@@ -13,11 +13,11 @@ from concurrent.futures import Future
 from typing import Any, Protocol
 
 import structlog
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException
 
 from shared.settings import Settings
-from shared.streams.clients import consumer_config
-from shared.streams.rebalance import Ledger, OffsetsMissing, Rebalance, commit, to_partitions
+from shared.streams.member import Answers, Member, shares
+from shared.streams.rebalance import OffsetsMissing
 from shared.streams.refusals import refused, unavailable
 from shared.streams.work import Commit, Place, Polled
 from shared.telemetry import metrics
@@ -32,15 +32,11 @@ PROBE_S = 3.0
 """How often a broker that was reported down is asked whether it is back."""
 
 
-class Listener(Ledger, Protocol):
+class Listener(Answers, Protocol):
     """Who gets what the consumer brings. Called on the consumer's thread."""
 
     def arrived(self, records: list[Polled]) -> None:
         """Records were polled, in order within each partition."""
-        ...
-
-    def committed(self, commits: list[Commit], ok: bool) -> None:
-        """The answer to a periodic commit."""
         ...
 
     def broker(self, ok: bool, why: str) -> None:
@@ -53,21 +49,17 @@ class Listener(Ledger, Protocol):
 
 
 class Poller:
-    """A member of a consumer group."""
+    """A process in its consumer group, as one member or more."""
 
     def __init__(self, settings: Settings, group: str, topics: list[str], listener: Listener) -> None:
         self._group = group
         self._topics = topics
         self._listener = listener
         self._settings = settings
-        self._embedded = settings.kafka.embedded
-        self._config = consumer_config(settings, group) | {"error_cb": self._error, "on_commit": self._on_commit}
-        self._rebalance = Rebalance(group, listener, settings.kafka.embedded)
+        self._members: list[Member] = []
         self._wanted: frozenset[Place] = frozenset()
-        self._paused: set[Place] = set()
         self._urgent: queue.SimpleQueue[tuple[list[Commit], Future[bool]]] = queue.SimpleQueue()
         self._periodic: list[Commit] | None = None
-        self._sent: list[Commit] | None = None
         self._stop: list[Commit] | None = None
         self._down_since: float | None = None
         self._probed = 0.0
@@ -85,7 +77,7 @@ class Poller:
 
     def commit(self, commits: list[Commit]) -> bool:
         """Commit without waiting; `Listener.committed` gets the answer. False while an earlier one is unanswered."""
-        if self._sent is not None or self._periodic is not None:
+        if self._periodic is not None or any(member.waits for member in self._members):
             return False
         self._periodic = commits
         return True
@@ -109,21 +101,15 @@ class Poller:
     # --- on the consumer's thread -------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        consumer: Any = None
         try:
-            consumer = Consumer(self._config)
-            if self._embedded:
-                for topic in self._topics:
-                    consumer.list_topics(topic, timeout=10)  # a topic of that broker appears when it is asked for
-            consumer.subscribe(
-                self._topics,
-                on_assign=self._rebalance.on_assign,
-                on_revoke=self._rebalance.on_revoke,
-                on_lost=self._rebalance.on_lost,
-            )
+            parts = shares(self._settings, self._topics)
+            for topics in parts:
+                name = topics[0] if len(parts) > 1 else ""
+                self._members.append(Member(self._settings, self._group, topics, name, self._listener, self._error))
             while self._stop is None:
-                self._turn(consumer)
-            commit(consumer, self._stop)
+                self._turn()
+            for member in self._members:
+                member.commit_now(self._stop)
         except Exception as error:
             self._listener.broken(error)
         finally:
@@ -131,43 +117,33 @@ class Poller:
                 done = self._urgent.get()[1]
                 if done.set_running_or_notify_cancel():
                     done.set_result(False)
-            if consumer is not None:
-                consumer.close()
+            for member in self._members:
+                member.close()
 
-    def _turn(self, consumer: Any) -> None:
+    def _turn(self) -> None:
         self._listener.turned()
-        self._follow(consumer)
-        first = consumer.poll(POLL_S)
-        if first is not None:
-            self._sort([first, *consumer.consume(BATCH, 0)])
+        self._follow()
+        came = False
+        for member in self._members:
+            messages = member.poll(0.0 if came else POLL_S / len(self._members), BATCH)
+            came = came or bool(messages)
+            self._sort(messages)
         if self._down_since is not None:
-            self._probe(consumer)
+            self._probe()
 
-    def _follow(self, consumer: Any) -> None:
+    def _follow(self) -> None:
         """Do what was asked for since the last turn."""
-        owned = {(p.topic, p.partition) for p in consumer.assignment()}
-        fresh, self._rebalance.fresh = self._rebalance.fresh & owned, set()
-        wanted = self._wanted & owned
-        # A partition that was paused when it was lost is still paused when it comes back.
-        self._paused = (self._paused & owned) | fresh
-        if more := wanted - (self._paused - fresh):
-            consumer.pause([TopicPartition(*place) for place in more])
-        if less := self._paused - wanted:
-            consumer.resume([TopicPartition(*place) for place in less])
-        self._paused = set(wanted)
+        for member in self._members:
+            member.follow(self._wanted)
         while not self._urgent.empty():
             commits, done = self._urgent.get()
             if done.set_running_or_notify_cancel():
-                done.set_result(commit(consumer, [c for c in commits if (c.topic, c.partition) in owned]))
+                answers = [member.commit_now(commits) for member in self._members]  # all of them, also after a refusal
+                done.set_result(all(answers))
         if self._periodic is not None:
-            commits = [c for c in self._periodic if (c.topic, c.partition) in owned]
-            self._periodic = None
-            if commits:
-                self._sent = commits
-                try:
-                    consumer.commit(offsets=to_partitions(commits), asynchronous=True)
-                except KafkaException as error:
-                    self._on_commit(error.args[0], [])
+            commits, self._periodic = self._periodic, None
+            for member in self._members:
+                member.send(commits)
 
     def _sort(self, messages: list[Any]) -> None:
         records = []
@@ -192,14 +168,6 @@ class Poller:
                 metrics.POLLED.labels(topic=record.topic).inc()
             self._listener.arrived(records)
 
-    def _on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
-        sent, self._sent = self._sent, None
-        if sent is None:
-            return
-        ok = error is None and all(p.error is None for p in partitions)
-        metrics.COMMITS.labels(outcome="ok" if ok else "refused").inc()
-        self._listener.committed(sent, ok)
-
     def _error(self, error: KafkaError) -> None:
         if error.fatal():
             self._listener.broken(KafkaException(error))
@@ -210,14 +178,14 @@ class Poller:
             self._down_since = self._down_since or time.monotonic()
             self._listener.broker(False, f"{error.str()}; has `docfleet topics apply` been run?")
 
-    def _probe(self, consumer: Any) -> None:
+    def _probe(self) -> None:
         """Ask a broker that was reported down for metadata, now and then, briefly."""
         now = time.monotonic()
         if now - self._probed < PROBE_S:
             return
         self._probed = now
         try:
-            topics = consumer.list_topics(timeout=1).topics
+            topics = self._members[0].topics(1)
         except KafkaException:
             return
         if all(name in topics for name in self._topics):

@@ -77,6 +77,11 @@ class Toys:
     def partitions(self, process: subprocess.Popen[bytes]) -> float:
         return self.metric(process, "docfleet_assigned_partitions")
 
+    def lanes(self, process: subprocess.Popen[bytes]) -> tuple[float, float]:
+        """How many partitions of the first lane it owns, and of the bulk lane."""
+        first, bulk = (f'docfleet_assigned_partitions{{topic="{topic}"}}' for topic in ("docs.rec", "docs.rec.bulk"))
+        return self.metric(process, first), self.metric(process, bulk)
+
     def report(self) -> str:
         logs = "\n".join(path.read_text()[-1500:] for path in sorted(self.folder.glob("service-*.log")))
         return f"{len(self.tries('done'))} done\n{logs}"
@@ -180,7 +185,7 @@ def test_two_workers_share_the_partitions_and_repeat_nothing(
     first = toys.start()
     toys.until(lambda: len(toys.tries("done")) >= 50)
     second = toys.start()
-    toys.until(lambda: toys.partitions(first) == 12 and toys.partitions(second) == 12)
+    toys.until(lambda: toys.lanes(first) == toys.lanes(second) == (6, 6))
     late = [f"slow-0.1-{n}" for n in range(600, 900)]  # a slow rebalance may have left the second nothing to do
     toys.put(*late)
     names += late
@@ -190,6 +195,20 @@ def test_two_workers_share_the_partitions_and_repeat_nothing(
     assert toys.partitions(second) == 24
     assert max(toys.tries("start").values()) == 1
     assert answers(toys.bootstrap, 900) == dict.fromkeys(names, 1)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_each_lane_is_shared_by_all_workers_as_they_come(
+    toys: Toys, protocol: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sticky assignors even out the number of partitions over both lanes: the second worker got one lane whole, the first the other."""
+    monkeypatch.setenv("DOCFLEET_KAFKA__GROUP_PROTOCOL", protocol)
+    workers: list[subprocess.Popen[bytes]] = []
+    for share in (12, 6, 4):
+        workers.append(toys.start())
+        toys.until(lambda share=share: all(toys.lanes(worker) == (share, share) for worker in workers))
+    assert toys.stop(workers.pop()) == 0
+    toys.until(lambda: all(toys.lanes(worker) == (6, 6) for worker in workers))
 
 
 def test_a_record_that_ends_the_process_is_found_by_running_alone(toys: Toys) -> None:
