@@ -44,7 +44,7 @@ from shared.settings import Settings
 from shared.streams import headers as record_headers
 from shared.streams.clients import producer_config
 from shared.streams.refusals import refused
-from shared.telemetry import tracing
+from shared.telemetry import spans, tracing
 
 UPLOADS = "docfleet-uploads"
 """Bucket that local files are uploaded to where no other is named."""
@@ -66,6 +66,7 @@ class Client:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings if settings is not None else Settings()
+        spans.configure(self.settings.telemetry, "client")
         self.background = Background()
         self.store = open_store(self.settings)
         self.stored = Stored(self.background, self.store, self.settings.objects.bucket)
@@ -92,6 +93,7 @@ class Client:
             self._feed = None
         self.background.run(self.store.close())
         self.background.close()
+        spans.flush()
 
     # --- submit -------------------------------------------------------------------------------------------------------
 
@@ -151,7 +153,9 @@ class Client:
     def _produce(self, topic: str, key: str, record: msgspec.Struct) -> None:
         if self._producer is None:
             self._producer = Producer(producer_config(self.settings))
-        headers = record_headers.make(record, source="client", trace=tracing.new())
+        trace = spans.decided(tracing.new())
+        headers = record_headers.make(record, source="client", trace=trace)
+        span = spans.begin(f"send {record_headers.type_of(record)}", trace, kind="producer")
         failed: list[str] = []
         delivered: list[bool] = []
 
@@ -164,6 +168,7 @@ class Client:
         deadline = time.monotonic() + DELIVERY_S
         while not delivered and time.monotonic() < deadline:
             self._producer.poll(0.05)
+        span.end()
         if failed or not delivered:
             raise Unavailable("broker", f"{topic} did not take the record: {failed[0] if failed else 'no answer'}")
 

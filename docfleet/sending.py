@@ -18,7 +18,7 @@ from shared.streams.clients import producer_config
 from shared.streams.headers import Headers
 from shared.streams.lanes import topic_of
 from shared.streams.refusals import refused
-from shared.telemetry import tracing
+from shared.telemetry import spans, tracing
 
 QUEUE = 20_000
 """Records that wait for the broker; then `send` waits."""
@@ -34,6 +34,7 @@ class Sender:
     def __init__(self, settings: Settings, source: str) -> None:
         """`source` is named in the records' headers."""
         self._kafka = settings.kafka
+        spans.configure(settings.telemetry, source)
         self._producer = Producer(producer_config(settings) | {"linger.ms": 20, "queue.buffering.max.messages": QUEUE})
         self._source = source
         self._refused = ""
@@ -48,6 +49,7 @@ class Sender:
     ) -> None:
         if kind is None:
             self.flush()
+            spans.flush()
         else:
             # What was handed over is told of all the same, so that a journal knows.
             self._producer.flush(BROKEN_OFF_S)
@@ -65,7 +67,9 @@ class Sender:
         `delivered` is called once the broker has it. `extra` headers go beside those that every record has. Raises
         `Unavailable("broker")` when the broker would not have an earlier one.
         """
-        headers = record_headers.make(record, source=self._source, trace=tracing.new(), extra=extra)
+        trace = spans.decided(tracing.new())
+        headers = record_headers.make(record, source=self._source, trace=trace, extra=extra)
+        spans.begin(f"send {record_headers.type_of(record)}", trace, kind="producer").end()
         self._send(topic_of(topic, record), key, encode(record), headers, delivered)
 
     def send_raw(

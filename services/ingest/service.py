@@ -37,7 +37,7 @@ from shared.settings import Settings
 from shared.streams import deadletter
 from shared.streams.catalog import load
 from shared.streams.stage import Delivery, Emit
-from shared.telemetry import metrics
+from shared.telemetry import metrics, spans
 
 RESUBMIT_WAIT_S = 2.0
 """A submission that is not due yet (`not_before`) goes back to the topic after at most this long."""
@@ -194,6 +194,7 @@ class Ingest:
             submitted_at=inspection.submitted_at,
             opened_at=inspection.opened_at,
             trace_id=inspection.trace_id,
+            traceparent=str(trace) if (trace := spans.current()) is not None else None,
         )
 
     def _lane(self, submission: DocumentSubmitted, pages: int) -> Lane:

@@ -26,6 +26,10 @@ class BatchFact(msgspec.Struct, frozen=True, kw_only=True):
     flush: Flush
     seconds: float
     failed: bool = False
+    ended_at: float = 0.0
+    """Seconds since the epoch."""
+    traces: list[str] = []
+    """`traceparent` of the pages whose crops were in it, of those that are traced; the one that came first, first."""
 
 
 class Looks(msgspec.Struct, frozen=True):
@@ -62,6 +66,8 @@ class PageToRead(msgspec.Struct, frozen=True, kw_only=True):
     """Seconds until the document's deadline."""
     coming: int = 0
     """Other pages that will be asked for soon."""
+    trace: str | None = None
+    """`traceparent` of the page's work, where it is recorded."""
 
 
 class PageRead(msgspec.Struct, frozen=True, kw_only=True):

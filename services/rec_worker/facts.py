@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from services.rec_worker.call import BatchFact, PageRead
-from shared.telemetry import metrics
+from shared.telemetry import metrics, spans
+from shared.telemetry.tracing import parse
 
 WINDOW_S = 30.0
 """Seconds the busy share is taken over: a dozen pages on two cores, and two looks of a scraper."""
@@ -29,6 +30,27 @@ def count(answer: PageRead) -> None:
         metrics.REC_BATCH_DOCUMENTS.observe(fact.documents)
         metrics.REC_BATCH_FILL.observe(fact.width / (fact.bucket * fact.items))
         metrics.REC_ENGINE_SECONDS.inc(fact.seconds)
+
+
+def record_batches(facts: Sequence[BatchFact]) -> None:
+    """A span for each batch with a traced page in it: below the page whose crop came first, with links to the others."""
+    for fact in facts:
+        pages = [trace for text in fact.traces if (trace := parse(text)) is not None]
+        if not pages:
+            continue
+        attributes = {
+            "docfleet.batch.crops": fact.items,
+            "docfleet.batch.room": fact.room,
+            "docfleet.batch.bucket": fact.bucket,
+            "docfleet.batch.documents": fact.documents,
+            "docfleet.batch.flush": fact.flush.value,
+        }
+        span = spans.begin(
+            "read batch", pages[0].child(), pages[0], "internal", attributes, pages[1:], fact.ended_at - fact.seconds
+        )
+        if fact.failed:
+            span.failed("internal", "the engine failed on this batch; its crops are read one by one")
+        span.end(fact.ended_at)
 
 
 class Busy:

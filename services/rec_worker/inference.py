@@ -44,6 +44,7 @@ class BatchReader(Protocol):
 class _Crop(NamedTuple):
     pixels: Pixels
     future: Future[Text]
+    trace: str | None = None
 
 
 class Inference:
@@ -95,10 +96,19 @@ class Inference:
                 self._cutting -= 1
                 self._changed.notify_all()
 
-    def submit(self, pixels: Pixels, *, document: str, lane: Lane = "first", due: float | None = None) -> Future[Text]:
-        """Hand in a crop at the model's height. `due` is a time of the clock from which it must not linger."""
+    def submit(
+        self,
+        pixels: Pixels,
+        *,
+        document: str,
+        lane: Lane = "first",
+        due: float | None = None,
+        trace: str | None = None,
+    ) -> Future[Text]:
+        """Hand in a crop at the model's height. `due` is a time of the clock from which it must not linger; `trace` is told in the
+        facts of its batch."""
         future: Future[Text] = Future()
-        item = Item(self.bucket(pixels.shape[1]), _Crop(pixels, future), document, lane, due)
+        item = Item(self.bucket(pixels.shape[1]), _Crop(pixels, future, trace), document, lane, due)
         with self._changed:
             if self._closing:
                 future.set_exception(RuntimeError("the reader is closed"))
@@ -156,6 +166,8 @@ class Inference:
             flush=batch.reason,
             seconds=time.perf_counter() - started,
             failed=failure is not None,
+            ended_at=time.time(),
+            traces=list(dict.fromkeys(crop.trace for crop in crops if crop.trace is not None)),
         )
         progress.report()
         with self._changed:

@@ -18,7 +18,9 @@ from shared.contracts.layout import PageLayout
 
 def page_key(page: PageToRead, jpeg: bytes | None) -> bytes:
     """16 bytes of blake2b over the picture and the request, without whose page it is and how urgent."""
-    plain = msgspec.structs.replace(page, document_id="", picture=None, lane="first", due_in_s=None, coming=0)
+    plain = msgspec.structs.replace(
+        page, document_id="", picture=None, lane="first", due_in_s=None, coming=0, trace=None
+    )
     digest = hashlib.blake2b(encode(plain), digest_size=16)
     digest.update(b"\0" if jpeg is None else jpeg)
     return digest.digest()

@@ -80,7 +80,7 @@ class RecProgram:
             width, height = argument.picture
             picture = blocks[0].array((height, width, 3))
         due = None if argument.due_in_s is None else time.monotonic() + argument.due_in_s
-        ticket = Ticket(argument.document_id, argument.lane, due, argument.coming)
+        ticket = Ticket(argument.document_id, argument.lane, due, argument.coming, argument.trace)
         answer = PageReading(argument, picture, self._tools, ticket).read()
         return msgspec.structs.replace(answer, facts=self._inference.facts(), looks=self._cascade.looks()), []
 

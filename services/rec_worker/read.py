@@ -32,6 +32,8 @@ class Ticket(NamedTuple):
     """Clock time of the inference from which crops must not linger."""
     coming: int = 0
     """Other pages on their way to this process."""
+    trace: str | None = None
+    """`traceparent`, where the page is traced."""
 
 
 class LineCrop(NamedTuple):
@@ -115,7 +117,9 @@ class LineReader:
             future, mine = self._cache.ask(key)
             tally.crops += 1
             if mine:
-                read = self._inference.submit(pixels, document=ticket.document, lane=ticket.lane, due=ticket.due)
+                read = self._inference.submit(
+                    pixels, document=ticket.document, lane=ticket.lane, due=ticket.due, trace=ticket.trace
+                )
                 read.add_done_callback(lambda done, target=future: _hand_on(done, target))  # type: ignore[misc]
             else:
                 tally.cache_hits += 1

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import msgspec
 
 from services.rec_worker.call import PageRead, PageToRead
-from services.rec_worker.facts import Busy, count
+from services.rec_worker.facts import Busy, count, record_batches
 from services.rec_worker.pages import PageCache, page_key, page_with
 from shared.children.block import Block
 from shared.children.child import Child
@@ -31,7 +31,7 @@ from shared.objects.open import open_store
 from shared.settings import Settings, for_engine_child
 from shared.streams.failure import page_failed
 from shared.streams.stage import Delivery, Emit
-from shared.telemetry import metrics
+from shared.telemetry import metrics, spans
 
 PAGE_INCHES = (8.27, 11.69)
 """A4, of which the cost of a task is estimated: its picture in RGB and its JPEG."""
@@ -149,6 +149,7 @@ class RecWorker:
                     page,
                     due_in_s=None if task.deadline is None else task.deadline - time.time(),
                     coming=self._coming,
+                    trace=_traced(),
                 )
                 answer, _ = await self._engine.call(
                     "read", page, [] if picture is None else [picture], returns=PageRead
@@ -157,6 +158,7 @@ class RecWorker:
             if picture is not None:
                 picture.close()
         self._busy.add(answer.facts)
+        record_batches(answer.facts)
         return answer
 
     async def _layout(self, task: RecTask) -> PageLayout:
@@ -177,6 +179,11 @@ class RecWorker:
             yield
         finally:
             self._coming -= 1
+
+
+def _traced() -> str | None:
+    trace = spans.current()
+    return str(trace) if trace is not None and spans.recording(trace) else None
 
 
 def _told(region: RegionReading, task: RecTask) -> RegionReading:

@@ -23,7 +23,8 @@ from services.vl_worker.suspects import Suspects
 from services.vl_worker.wire import Answer, Call
 from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
 from shared.settings import Vl
-from shared.telemetry import metrics
+from shared.telemetry import metrics, spans
+from shared.telemetry.spans import NOT_RECORDED, Span
 
 PATIENCE_S = 10.0
 """`start` waits this long for an endpoint before it says that none is there; the runner calls again."""
@@ -109,6 +110,7 @@ class VlClient:
         generation = endpoint.limit.generation
         started = time.monotonic()
         outcome = "error"
+        span = _span(endpoint)
         try:
             answer = await endpoint.send(call, hopeless)
             outcome = _outcome(answer)
@@ -131,7 +133,23 @@ class VlClient:
         finally:
             metrics.VL_REQUESTS.labels(endpoint=endpoint.name, outcome=outcome).inc()
             metrics.VL_SECONDS.labels(endpoint=endpoint.name).observe(time.monotonic() - started)
+            span.set({"docfleet.vl.outcome": outcome})
+            if outcome not in ("ok", "cancelled"):
+                span.failed(outcome, "")
+            span.end()
             self._endpoints.give(endpoint)
+
+
+def _span(endpoint: Endpoint) -> Span:
+    """The span of one request, below that of the task."""
+    task = spans.current()
+    if task is None or not spans.recording(task):
+        return NOT_RECORDED
+    attributes: dict[str, str | int | float | bool] = {
+        "server.address": endpoint.name,
+        "docfleet.vl.in_flight": endpoint.in_flight,
+    }
+    return spans.begin("ask model", task.child(), task, "client", attributes)
 
 
 def _outcome(answer: Answer) -> str:

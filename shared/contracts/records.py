@@ -284,6 +284,8 @@ class DocumentOpened(Event, frozen=True, kw_only=True, tag=True):
     submitted_at: float | None = None
     opened_at: float = 0.0
     trace_id: str | None = None
+    traceparent: str | None = None
+    """Of the span that opened it: what is caused by a timer or a tool goes on from there."""
 
 
 class DocumentRejected(Event, frozen=True, kw_only=True, tag=True):

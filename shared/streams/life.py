@@ -18,14 +18,14 @@ import structlog
 from shared import faultpoints
 from shared.children.errors import ChildDied, ChildStalled
 from shared.contracts.errors import DocfleetError, ErrorCode, Phase, Unavailable
-from shared.streams import deadletter, headers
+from shared.streams import deadletter, headers, traced
 from shared.streams.control import Cancelled
 from shared.streams.outputs import Outputs
 from shared.streams.poison import convicted, verdict
 from shared.streams.stage import Delivery, Emit, Stage
 from shared.streams.waiting import Away
 from shared.streams.work import Assignment, Item, Polled
-from shared.telemetry import metrics, tracing
+from shared.telemetry import metrics
 
 log = structlog.get_logger()
 
@@ -57,7 +57,7 @@ class Life:
 
     def receive(self, polled: Polled, assignment: Assignment) -> Item:
         """A polled record, decoded; one that can't be read has its outcome already."""
-        item = Item(polled, assignment, tracing.continued(headers.read(polled.headers).get(tracing.HEADER)))
+        item = Item(polled, assignment, *traced.caused(polled.headers, decides=self._stage.phase is Phase.ingest))
         size = len(polled.value or b"")
         try:
             if polled.value is None:
@@ -164,7 +164,9 @@ class Life:
             outcome = type(error).__name__
             raise
         finally:
-            metrics.STAGE_SECONDS.labels(topic=item.polled.topic, outcome=outcome).observe(time.perf_counter() - began)
+            metrics.STAGE_SECONDS.labels(topic=item.polled.topic, outcome=outcome).observe(
+                time.perf_counter() - began, exemplar=metrics.exemplar(item.trace)
+            )
 
     async def _fail(self, item: Item, error: DocfleetError) -> None:
         """The failure record and the dead letter of a record with a typed outcome."""

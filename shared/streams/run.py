@@ -14,7 +14,7 @@ import structlog
 from shared.settings import Settings
 from shared.streams.runner import GRACE_S, Runner
 from shared.streams.stage import Stage
-from shared.telemetry import logs
+from shared.telemetry import logs, spans
 from shared.telemetry.health import Health, serve
 
 log = structlog.get_logger()
@@ -31,6 +31,7 @@ def run(make_stage: Callable[[Settings], Stage[Any]]) -> int:
     settings = Settings()
     stage = make_stage(settings)
     logs.configure(settings.telemetry, stage.name)
+    spans.configure(settings.telemetry, stage.name)
     health = Health()
     port = serve(health, settings.http_host, settings.stage(stage.name).http_port)
     log.info("started", http_port=port, bootstrap=settings.kafka.bootstrap_servers)
@@ -39,6 +40,8 @@ def run(make_stage: Callable[[Settings], Stage[Any]]) -> int:
     except Exception as error:
         log.error("ended by an error", why=str(error), kind=type(error).__name__, exc_info=True)
         return 1
+    finally:
+        spans.flush()
     return 0
 
 

@@ -24,6 +24,7 @@ from shared import faultpoints
 from shared.children.preference import in_lane
 from shared.contracts.errors import Unavailable
 from shared.settings import Settings
+from shared.streams import traced
 from shared.streams.admission import Admission
 from shared.streams.bridge import Bridge
 from shared.streams.catalog import load
@@ -38,7 +39,7 @@ from shared.streams.refusals import refused
 from shared.streams.stage import Stage
 from shared.streams.waiting import Away
 from shared.streams.work import Assignment, Commit, Item, Place, Polled
-from shared.telemetry import metrics
+from shared.telemetry import metrics, spans
 from shared.telemetry.health import Health
 
 log = structlog.get_logger()
@@ -195,7 +196,7 @@ class Runner:
         """Admit what may be admitted, and pause the partitions whose records wait."""
         while self._admitting() and (item := self._admission.next()) is not None:
             metrics.WAIT_SECONDS.labels(topic=item.polled.topic).observe(
-                max(0.0, time.time() - item.polled.timestamp_ms / 1000)
+                max(0.0, time.time() - item.polled.timestamp_ms / 1000), exemplar=metrics.exemplar(item.trace)
             )
             self._tasks[item] = self._loop.create_task(self._work(item))
         metrics.IN_FLIGHT.set(len(self._admission.admitted))
@@ -233,6 +234,8 @@ class Runner:
             trace_id=item.trace.trace_id,
         )
         again, through = False, False
+        span = traced.begun(item, self._group)
+        spans.enter(item.trace)
         try:
             with in_lane(item.assignment.lane):
                 again = not await self._life.lead(item)
@@ -250,6 +253,9 @@ class Runner:
             tracker.abandon(item.offset)
             self.broken(error)
         finally:
+            if item.error is not None:
+                span.failed(str(item.error.code), item.error.message)
+            span.end()
             self._away.over(item, through=through)
             self._tasks.pop(item, None)
             self._admission.ended(item)

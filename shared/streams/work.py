@@ -86,10 +86,14 @@ class Assignment:
 class Item:
     """A record on its way through the runner."""
 
-    def __init__(self, polled: Polled, assignment: Assignment, trace: TraceParent) -> None:
+    def __init__(
+        self, polled: Polled, assignment: Assignment, trace: TraceParent, parent: TraceParent | None = None
+    ) -> None:
         self.polled = polled
         self.assignment = assignment
         self.trace = trace
+        self.parent = parent
+        """The span that produced the record."""
         self.record: Any = None
         self.cost = 0
         self.error: DocfleetError | None = None

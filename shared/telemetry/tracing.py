@@ -1,6 +1,6 @@
 """W3C Trace Context in the header `traceparent`: one trace per document, one span id per record.
 
-Only the identifiers travel; nothing is exported. Specification: W3C Trace Context, version 00
+The identifiers travel always; whether spans are recorded and sent somewhere is `spans`'. Specification: W3C Trace Context, version 00
 (`00-<32 hex trace id>-<16 hex parent id>-<2 hex flags>`, all zeros is invalid, a higher version is read by its first four fields).
 """
 
@@ -37,8 +37,8 @@ class TraceParent(msgspec.Struct, frozen=True):
 
 
 def new() -> TraceParent:
-    """A trace that begins here."""
-    return TraceParent(secrets.token_hex(16), secrets.token_hex(8))
+    """A trace that begins here; not sampled, which `spans.decided` may change."""
+    return TraceParent(secrets.token_hex(16), secrets.token_hex(8), 0)
 
 
 def parse(header: bytes | str | None) -> TraceParent | None:

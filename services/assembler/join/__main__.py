@@ -7,7 +7,7 @@ import sys
 import structlog
 
 from shared.settings import Settings
-from shared.telemetry import logs
+from shared.telemetry import logs, spans
 from shared.telemetry.health import Health, serve
 
 log = structlog.get_logger()
@@ -17,6 +17,7 @@ def main() -> int:
     """The whole main; returns the exit code."""
     settings = Settings()
     logs.configure(settings.telemetry, "join")
+    spans.configure(settings.telemetry, "join")
     health = Health()
     port = serve(health, settings.http_host, settings.stage("join").http_port)
     log.info("started", http_port=port, bootstrap=settings.kafka.bootstrap_servers, driver=settings.join.driver)
@@ -25,7 +26,10 @@ def main() -> int:
         from services.assembler.join.embedded import run
     else:
         from services.assembler.join.faust_run import run
-    return run(settings, health)
+    try:
+        return run(settings, health)
+    finally:
+        spans.flush()
 
 
 if __name__ == "__main__":

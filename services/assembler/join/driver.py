@@ -28,9 +28,12 @@ from shared import faultpoints
 from shared.contracts.codec import encode
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.records import CancelDocument, DocumentParsed, PageComposed, Result, StallProven
+from shared.settings import GROUPS
 from shared.streams import headers
-from shared.telemetry import metrics
-from shared.telemetry.tracing import HEADER, TraceParent, continued, new
+from shared.streams.traced import about, name_of
+from shared.telemetry import metrics, spans
+from shared.telemetry.spans import NOT_RECORDED, Span
+from shared.telemetry.tracing import HEADER, TraceParent, new, parse
 
 log = structlog.get_logger()
 
@@ -84,6 +87,7 @@ class Driver:
         """One event of a source."""
         metrics.POLLED.labels(topic=record.topic).inc()
         self.handled += 1
+        began = time.time()
         try:
             event = read_event(record.topic, record.value)
             outcome = join(self._tables, event, record.timestamp_ms / 1000, self._window)
@@ -106,8 +110,14 @@ class Driver:
             metrics.JOIN_LOST.labels(outcome="reissued" if event.attempt == 1 else "timeout").inc()
         if isinstance(event, PageComposed):
             faultpoints.reached("between_page_and_join")
-        self._carry_out(event, outcome, _trace(record, outcome.trace_id))
+        trace, parent = traces(record, outcome)
+        span = _span(record, event, trace, parent, began)
+        self._carry_out(event, outcome, trace)
         self._listen(event, outcome)
+        if span.recorded:
+            span.set({"docfleet.ignored": outcome.ignored or "", "docfleet.emits": len(outcome.emits)})
+            span.set({"docfleet.status": outcome.parsed[-1].status} if outcome.parsed else {})
+        span.end()
 
     def _listen(self, event: Result | CancelDocument, outcome: Outcome) -> None:
         """For the proof that a task is lost: what is open was heard of, and what is suspected is watched."""
@@ -208,7 +218,23 @@ class Driver:
         )
 
 
-def _trace(record: Record, trace_id: str | None) -> TraceParent:
-    """The document's trace where it is known, else that of the event."""
-    trace = continued(headers.read(record.headers).get(HEADER))
-    return TraceParent(trace_id, trace.span_id) if trace_id else trace
+def traces(record: Record, outcome: Outcome) -> tuple[TraceParent, TraceParent | None]:
+    """The span of an event and the span above it: the one that produced the event, where that is of the document's own trace; for what
+    timers and tools send, the one that opened the document."""
+    cause, opened = parse(headers.read(record.headers).get(HEADER)), parse(outcome.traceparent)
+    if cause is not None and outcome.trace_id in (None, cause.trace_id):
+        return cause.child(), cause
+    if opened is not None:
+        return opened.child(), opened
+    if outcome.trace_id is not None:
+        return TraceParent(outcome.trace_id, new().span_id, 0), None
+    return new(), None
+
+
+def _span(
+    record: Record, event: Result | CancelDocument, trace: TraceParent, parent: TraceParent | None, began: float
+) -> Span:
+    if not spans.recording(trace):
+        return NOT_RECORDED
+    attributes = about(event, record.topic, record.partition, record.offset, GROUPS["join"])
+    return spans.begin(name_of(event), trace, parent, "consumer", attributes, at=began)

@@ -139,6 +139,7 @@ def begin(turn: Turn, event: DocumentOpened | DocumentRejected | DocumentCached,
             turn.ignore("duplicate")
         return
     turn.outcome.trace_id = event.trace_id
+    turn.outcome.traceparent = event.traceparent if isinstance(event, DocumentOpened) else None
     mark = turn.mark
     if old is not None:
         turn.end(ending.superseded(turn.document_id, remember(old, mark), turn.at))

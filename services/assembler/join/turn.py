@@ -29,6 +29,8 @@ class Outcome(msgspec.Struct):
     """The event is a dead letter: `conflict`, or a kind this join does not handle."""
     trace_id: str | None = None
     """32 hex, where the document is known."""
+    traceparent: str | None = None
+    """Of the span that opened the document, where it is open."""
 
 
 class Turn:
@@ -42,7 +44,12 @@ class Turn:
         self.mark: Mark | None = memory.mark(self.document_id)
         self.document = memory.document(self.document_id) or Document()
         self.opened: Opened | None = self.document.opened
-        self.outcome = Outcome(self.document_id, trace_id=self.opened.event.trace_id if self.opened else None)
+        opening = self.opened.event if self.opened else None
+        self.outcome = Outcome(
+            self.document_id,
+            trace_id=opening.trace_id if opening else None,
+            traceparent=opening.traceparent if opening else None,
+        )
 
     # --- appends ------------------------------------------------------------------------------------------------------
 
