@@ -47,6 +47,11 @@ class Admission:
         """The assignment of a partition, if it is in."""
         return next((a for a in self.assignments() if a.place == place), None)
 
+    def oldest(self) -> list[Item]:
+        """Of what is not over: everything admitted, and of each partition the record that waited longest."""
+        waiting = [a.waiting[0] for a in self.assignments() if a.waiting]
+        return [*self.admitted, *self._alone, *waiting]
+
     def offer(self, item: Item) -> None:
         """A record was polled."""
         if item.assignment.tracker.suspect(item.offset):

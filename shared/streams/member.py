@@ -100,6 +100,15 @@ class Member:
         """Is a periodic commit unanswered?"""
         return self._sent is not None
 
+    def ends(self) -> dict[Place, int]:
+        """The offset after the last record of each partition it owns, as of the last fetch; asks nobody."""
+        found = {}
+        for place in self.owned():
+            _, end = self._consumer.get_watermark_offsets(TopicPartition(*place), cached=True)
+            if end >= 0:  # OFFSET_INVALID before the first fetch
+                found[place] = end
+        return found
+
     def topics(self, timeout_s: float) -> set[str]:
         """The topics of the broker. Raises KafkaException when it does not answer."""
         return set(self._consumer.list_topics(timeout=timeout_s).topics)

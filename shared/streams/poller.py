@@ -32,6 +32,10 @@ PROBE_S = 3.0
 """How often a broker that was reported down is asked whether it is back."""
 
 
+LOOK_S = 1.0
+"""How often the ends of the owned partitions are noted, for the lag."""
+
+
 class Listener(Answers, Protocol):
     """Who gets what the consumer brings. Called on the consumer's thread."""
 
@@ -57,6 +61,9 @@ class Poller:
         self._listener = listener
         self._settings = settings
         self._members: list[Member] = []
+        self._looked = 0.0
+        self.ends: dict[Place, int] = {}
+        """The offset after the last record of each owned partition, as of its last fetch. Replaced, never changed."""
         self._wanted: frozenset[Place] = frozenset()
         self._urgent: queue.SimpleQueue[tuple[list[Commit], Future[bool]]] = queue.SimpleQueue()
         self._periodic: list[Commit] | None = None
@@ -128,6 +135,9 @@ class Poller:
             messages = member.poll(0.0 if came else POLL_S / len(self._members), BATCH)
             came = came or bool(messages)
             self._sort(messages)
+        if time.monotonic() - self._looked >= LOOK_S:
+            self._looked = time.monotonic()
+            self.ends = {place: end for member in self._members for place, end in member.ends().items()}
         if self._down_since is not None:
             self._probe()
 

@@ -22,10 +22,11 @@ from confluent_kafka import KafkaException
 
 from shared import faultpoints
 from shared.children.preference import in_lane
-from shared.contracts.errors import Unavailable
+from shared.contracts.errors import ErrorCode, Unavailable
 from shared.settings import Settings
 from shared.streams import traced
 from shared.streams.admission import Admission
+from shared.streams.backlog import lag, oldest
 from shared.streams.bridge import Bridge
 from shared.streams.catalog import load
 from shared.streams.clients import group_of
@@ -82,6 +83,7 @@ class Runner:
     async def run(self) -> None:
         """Work until `stop`. Raises what broke the consumer, or what `stage.start` raised."""
         self._loop = asyncio.get_running_loop()
+        self._begin_counting()
         self._outputs = Outputs(self._settings, self._stage.name)
         self._life = Life(
             self._stage,
@@ -283,6 +285,7 @@ class Runner:
         while True:
             await asyncio.sleep(self._limits.commit_interval_s)
             self._health.beat("loop")
+            self._tell()
             commits = []
             for assignment in self._admission.assignments():
                 commit = assignment.commit()
@@ -290,6 +293,14 @@ class Runner:
                     commits.append(commit)
             if commits:
                 self._poller.commit(commits)
+
+    def _tell(self) -> None:
+        """Gauges of what is behind."""
+        behind = lag(self._admission.assignments(), self._poller.ends)
+        ages = oldest(self._admission.oldest(), time.time())
+        for topic in self._topics:
+            metrics.LAG.labels(topic=topic).set(behind[topic])
+            metrics.OLDEST.labels(topic=topic).set(ages.get(topic, 0.0))
 
     def committed(self, commits: list[Commit], ok: bool) -> None:
         """The broker answered; what it refused is sent again at the next interval."""
@@ -371,6 +382,15 @@ class Runner:
         places = [assignment.place for assignment in self._admission.assignments()]
         for topic in self._topics:
             metrics.ASSIGNED.labels(topic=topic).set(sum(place[0] == topic for place in places))
+
+    def _begin_counting(self) -> None:
+        """Counters that alerts look at are there from the start: a rate needs a first value to rise from."""
+        for topic in self._topics:
+            metrics.PROCESSED.labels(topic=topic)
+            for code in ErrorCode:
+                metrics.DEAD_LETTERED.labels(topic=topic, code=str(code))
+        for outcome in ("ok", "refused"):
+            metrics.COMMITS.labels(outcome=outcome)
 
     # --- cancelled, broken --------------------------------------------------------------------------------------------
 
