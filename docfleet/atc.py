@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from shared.contracts.errors import DocfleetError, ErrorCode
+from shared.engines.ascend_built import Mode
 from shared.models.manifest import Ascend, Manifest
 
 MAX_GEARS = 100
@@ -62,18 +63,24 @@ def gears_of(entry: Manifest) -> tuple[Ascend, list[tuple[int, int, int, int]]]:
     return entry.ascend, gears
 
 
+def free_axes(mode: Mode, gears: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """Axes of the input that are -1 in `--input_shape`."""
+    if mode == "static":
+        return ()
+    if mode == "dymbatch":
+        return (0,)
+    if mode == "dymhw":
+        return (2, 3)
+    return tuple(axis for axis in range(4) if len({gear[axis] for gear in gears}) > 1)
+
+
 def command(
     network: Path, output: Path, input_name: str, entry: Manifest, target: Target, precision: str | None = None
 ) -> list[str]:
     """The atc line for a model: `network` is its ONNX file, `output` the `om` without its suffix (atc adds it)."""
     varying, gears = gears_of(entry)
     mode = varying.mode
-    free = {
-        "static": (),
-        "dymbatch": (0,),
-        "dymhw": (2, 3),
-        "dymdims": tuple(axis for axis in range(4) if len({gear[axis] for gear in gears}) > 1),
-    }[mode]
+    free = free_axes(mode, gears)
     shape = ",".join("-1" if axis in free else str(size) for axis, size in enumerate(gears[0]))
     line = [
         "atc",

@@ -16,7 +16,7 @@ import msgspec
 
 from docfleet import atc
 from shared.contracts.errors import DocfleetError, ErrorCode
-from shared.engines.ascend_built import OM, RECORD, Built, Tensor, sha256_of
+from shared.engines.ascend_built import OM, RECORD, Built, Mode, Tensor, sha256_of
 from shared.models.install import NETWORK, installed
 from shared.models.manifest import Manifest, manifest, names
 
@@ -118,6 +118,8 @@ def om_in(folder: Path, stem: str) -> Path:
 def place(plan: Plan, om: Path, line: Sequence[str]) -> Built:
     """Copy an `om` to where the engine looks for it, with its record; what was there is replaced. The file is for its owner and group to read."""
     varying, gears = atc.gears_of(plan.entry)
+    mode: Mode = varying.mode if plan.gears else "dymshape"
+    free = atc.free_axes(mode, gears)
     built = Built(
         model=plan.entry.name,
         target=plan.target.name,
@@ -125,9 +127,9 @@ def place(plan: Plan, om: Path, line: Sequence[str]) -> Built:
         installed=plan.network.parent.name,
         onnx_sha256=sha256_of(plan.network),
         om_sha256=sha256_of(om),
-        mode=varying.mode if plan.gears else "dymshape",
+        mode=mode,
         gears=tuple((gear,) for gear in gears),
-        inputs=tuple(_varying(tensor, gears) for tensor in plan.inputs),
+        inputs=tuple(_fixed(tensor, gears[0], free) for tensor in plan.inputs),
         outputs=plan.outputs,
         classes=plan.entry.classes,
         output_bytes=plan.output_bytes,
@@ -160,12 +162,10 @@ def script(chosen: Sequence[Plan]) -> str:
     return "\n".join(rows)
 
 
-def _varying(tensor: Tensor, gears: Sequence[tuple[int, ...]]) -> Tensor:
-    """The input as the `om` has it: fixed where all gears agree."""
-    sizes = [{gear[axis] for gear in gears} for axis in range(len(tensor.shape))]
-    return Tensor(
-        name=tensor.name, dtype=tensor.dtype, shape=tuple(min(some) if len(some) == 1 else None for some in sizes)
-    )
+def _fixed(tensor: Tensor, gear: Sequence[int], free: Sequence[int]) -> Tensor:
+    """The input as the `om` has it: of the sizes of a gear, but for the free axes."""
+    shape = tuple(None if axis in free else size for axis, size in enumerate(gear))
+    return Tensor(name=tensor.name, dtype=tensor.dtype, shape=shape)
 
 
 def _described(network: Path) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:

@@ -277,19 +277,20 @@ class InferenceSession:
         }
         words = ";".join(",".join(map(str, shape)) for shape in shapes)
         room = self._custom if mode == "dymshape" else self._head["output_bytes"]
-        self._guard("malloc", lambda: self._card.hold(0, sum(room)), shape=words)
-        self._grow(shapes)
-        started = time.time()
         # Zeros are what a warm-up sends; a page is never all zeros after normalisation.
         zeros = not any(array.any() for array in arrays.values())
-        self._guard("execute", lambda: None, shape=words)
+        self._guard("malloc", lambda: self._card.hold(0, sum(room)), words, zeros)
+        self._grow(shapes)
+        started = time.time()
+        self._guard("execute", lambda: None, words, zeros)
         found = self._blank(shapes) if zeros and self._head["rules"] else self._network.run(None, arrays)
         self._card.take_time()
         if any(array.nbytes > size for array, size in zip(found, room, strict=True)):
             say("execute model failed: output buffer is too small, user size not match", "ERROR")
             raise _error(-1)
         self._sumary.exec_time_list.append((started, time.time()))
-        self._card.note(model=self._model, shape=words, mode=mode, zeros=zeros)
+        environment = {name: os.environ[name] for name in os.environ if name.startswith(("GE_", "ASCEND_"))}
+        self._card.note(model=self._model, shape=words, mode=mode, zeros=zeros, environment=environment)
         outputs = dict(zip([desc.name for desc in self._outputs], found, strict=True))
         tensors = [Tensor(outputs[name]) for name in output_names]
         for tensor in tensors:
@@ -316,7 +317,7 @@ class InferenceSession:
         if os.environ.get("GE_USE_STATIC_MEMORY") == "3":
             need, self._workspace = max(0, need - self._workspace), max(need, self._workspace)
         if need:
-            self._guard("execute", lambda: self._card.hold(need), shape="")
+            self._guard("execute", lambda: self._card.hold(need), "")
 
     def _shapes(self, mode: str, wish: Any) -> list[list[int]]:
         if mode == "static":
@@ -350,10 +351,10 @@ class InferenceSession:
         say(why, "ERROR")
         raise _error(code)
 
-    def _guard(self, at: str, work: Any, shape: str = "") -> None:
+    def _guard(self, at: str, work: Any, shape: str = "", warm_up: bool = False) -> None:
         """Pass a place of the card; what fails there comes out as the real one's errors do: allocations as 2, running as -1."""
         try:
-            self._card.reach(at, getattr(self, "_model", ""), shape)
+            self._card.reach(at, getattr(self, "_model", ""), shape, warm_up)
             work()
         except Fault as fault:
             code = {"malloc": 2, "execute": -1, "load": 1}.get(at, fault.code)

@@ -1,7 +1,8 @@
 """The card of the double: one folder (ACL_DOUBLE) that all processes share, with a plan of what goes wrong, memory by process, and a log of calls.
 
 `plan.json` (all optional): `soc`, `memory_bytes`, `seconds` (that a call holds the interpreter lock), `faults`: rows of `at` (open, load,
-malloc, execute), `kind` (error, hang, die), `code`, `printed`, `model` and `shape` (patterns as of file names), `times` (0: always).
+malloc, execute), `kind` (error, hang, die), `code`, `printed`, `model` and `shape` (patterns as of file names), `times` (0: always) and
+`warm_up` (true: calls of the warm-up too).
 A file `lost` in the folder: the card does not answer any more.
 """
 
@@ -67,7 +68,7 @@ class Card:
             self._read = at
         return self._plan
 
-    def reach(self, at: str, model: str = "", shape: str = "") -> None:
+    def reach(self, at: str, model: str = "", shape: str = "", warm_up: bool = False) -> None:
         """Pass a place where something may go wrong. Raises `Fault`, hangs with the interpreter lock held, or kills the process."""
         if (self._folder / "lost").exists():
             code = 507033 if at == "open" else 507010
@@ -75,6 +76,8 @@ class Card:
             raise Fault(code)
         for number, fault in enumerate(self.plan.get("faults", [])):
             if fault["at"] != at or not fnmatchcase(model, fault.get("model", "*")):
+                continue
+            if warm_up and not fault.get("warm_up"):
                 continue
             if not fnmatchcase(shape, fault.get("shape", "*")) or not self._due(number, fault.get("times", 1)):
                 continue

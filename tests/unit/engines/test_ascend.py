@@ -1,0 +1,162 @@
+"""The parts of the Ascend engine that need no process: what errors mean, what npu-smi says, which variables are set, which files are accepted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from shared.contracts.errors import DocfleetError
+from shared.engines import ascend_card, ascend_file
+from shared.engines.ascend_environment import ROLES, check_visible, environment_of
+from shared.engines.ascend_failures import Failure, code_of, failure_of, reason
+
+pytestmark = pytest.mark.unit
+
+
+@pytest.mark.parametrize(
+    ("error", "printed", "failure"),
+    [
+        (RuntimeError("[2][ACL: memory allocation fail] "), "", Failure.memory),
+        (RuntimeError("[-1][ACL: general failure] "), "EL0004: Failed to allocate memory", Failure.memory),
+        (RuntimeError("[-1][ACL: general failure] "), "[ERROR] rtMalloc failed 207001", Failure.memory),
+        (RuntimeError("[-1][ACL: general failure] "), "device oom, runtime result = 207018", Failure.memory),
+        (RuntimeError("[507033][Error code unknown] "), "", Failure.device),
+        (RuntimeError("[507899][Error code unknown] "), "", Failure.device),
+        (RuntimeError("[-1][ACL: general failure] "), "E39999 aicpu exception, ret 507018", Failure.device),
+        (RuntimeError("[-1][ACL: general failure] "), "Failed to open device,retCode=0x7020014", Failure.device),
+        (RuntimeError("[1][ACL: invalid parameter] "), "[ERROR] the dymBatch parameter is not correct", Failure.shape),
+        (RuntimeError("input datas and intensors dim not matched!"), "", Failure.shape),
+        (RuntimeError("not a dymhw model!"), "", Failure.shape),
+        (
+            RuntimeError("[-1][ACL: general failure] "),
+            "[WARN] check failed dym gearcount:4 but dymtype:0 not set",
+            Failure.shape,
+        ),
+        (RuntimeError("[3011][Infer: find outputsize is zero] "), "", Failure.shape),
+        (ValueError("The path:a.om is illegal. Please check the error log for more detail."), "", Failure.refused),
+        (RuntimeError("[-1][ACL: general failure] "), "", Failure.other),
+        (RuntimeError("[4][ACL: Graph Engine failure] "), "[INFO] load model network.om success", Failure.other),
+    ],
+)
+def test_what_an_error_means_is_in_its_code_or_in_what_was_printed(
+    error: Exception, printed: str, failure: Failure
+) -> None:
+    assert failure_of(error, printed) is failure
+
+
+def test_the_code_and_the_reason_of_an_error() -> None:
+    assert code_of("[-1][ACL: general failure] ") == -1
+    assert code_of("not a dymhw model!") is None
+    printed = "[INFO] fine\n[ACL ERROR] EZ9999: the aicore is abnormal\n[ERROR] execute failed\n"
+    told = reason(RuntimeError("[-1][ACL: general failure] "), printed)
+    assert told == "[-1][ACL: general failure]; [ACL ERROR] EZ9999: the aicore is abnormal; [ERROR] execute failed"
+
+
+CARDS = """
++---------------------------+---------------+----------------------------------------------------+
+| NPU   Name                | Health        | Power(W)    Temp(C)           Hugepages-Usage(page)|
+| Chip                      | Bus-Id        | AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)        |
++===========================+===============+====================================================+
+| 5     910B4               | OK            | 89.9        39                0    / 0             |
+| 0                         | 0000:41:00.0  | 0           0    / 0          2922 / 32768         |
++===========================+===============+====================================================+
+| 2     310P3               | Warning       | NA          50                0    / 0             |
+| 0     0                   | 0000:02:00.0  | 0           1503 / 21534                           |
++===========================+===============+====================================================+
+"""
+PROCESSES = """
+| NPU     Chip              | Process id    | Process name             | Process memory(MB)      |
++===========================+===============+====================================================+
+| 0       0                 | 3045          | python3                  | 1532                    |
+| 0       1                 | 3045          |                          | 100                     |
+| No running processes found in NPU 1                                                            |
+"""
+INSIDE = """
+| NPU     Chip       | Process id    | Process name| Process memory(MB) |Process id in container|
+| 0       0          | 884213        | python3     | 640                | 17                    |
+"""
+
+
+def test_what_npu_smi_says() -> None:
+    assert ascend_card.chips(CARDS + PROCESSES) == {"Ascend910B4", "Ascend310P3"}
+    assert ascend_card.held(CARDS + PROCESSES) == {3045: 1632 * 2**20}
+    assert ascend_card.held(INSIDE) == {17: 640 * 2**20}
+    assert ascend_card.chips("") == set()
+    assert ascend_card.held("command not found") == {}
+
+
+def test_where_there_is_no_npu_smi_nothing_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert ascend_card.told() == ""
+    tool = tmp_path / "npu-smi"
+    tool.write_text("#!/bin/sh\nexit 1\n")
+    tool.chmod(0o755)
+    assert ascend_card.told() == ""
+
+
+def test_the_variables_of_each_role() -> None:
+    assert ROLES == {
+        "session": {"GE_USE_STATIC_MEMORY": "3", "ASCEND_GLOBAL_LOG_LEVEL": "3", "ASCEND_SLOG_PRINT_TO_STDOUT": "0"},
+        "vl": {
+            "PYTORCH_NPU_ALLOC_CONF": "expandable_segments:True",
+            "TASK_QUEUE_ENABLE": "1",
+            "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
+            "OMP_NUM_THREADS": "1",
+        },
+    }
+
+
+def test_what_is_there_goes_before_the_defaults_and_what_is_asked_for_before_both() -> None:
+    present = {"GE_USE_STATIC_MEMORY": "0", "ASCEND_GLOBAL_LOG_LEVEL": "1"}
+    wished = {"ASCEND_GLOBAL_LOG_LEVEL": "0", "MINE": "x"}
+    set_ = environment_of("session", present, wished)
+    assert set_ == {"ASCEND_SLOG_PRINT_TO_STDOUT": "0", "ASCEND_GLOBAL_LOG_LEVEL": "0", "MINE": "x"}
+
+
+@pytest.mark.parametrize(("value", "device"), [(None, 7), ("0", 0), ("2,3", 1), ("0,1,2,3", 3)])
+def test_lists_of_cards_that_are_what_they_seem(value: str | None, device: int) -> None:
+    check_visible(value, device)
+
+
+@pytest.mark.parametrize(
+    ("value", "device", "words"),
+    [
+        ("0, 1", 0, "would be cut short"),
+        ("4,3,2", 0, "ascending"),
+        ("2,3,-1,5", 0, "would be cut short"),
+        ("", 0, "would be cut short"),
+        ("1,1", 0, "ascending"),
+        ("2,3", 2, "shows 2 cards and DOCFLEET_ENGINES__ASCEND_DEVICE is 2"),
+    ],
+)
+def test_lists_of_cards_that_are_not(value: str, device: int, words: str) -> None:
+    with pytest.raises(DocfleetError, match=words):
+        check_visible(value, device)
+
+
+def test_files_that_ais_bench_accepts_and_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    om = tmp_path / "network.om"
+    om.write_bytes(b"om")
+    om.chmod(0o440)
+    ascend_file.check_file(om)
+    om.chmod(0o004)
+    with pytest.raises(DocfleetError, match="cannot be read"):
+        ascend_file.check_file(om)
+    om.chmod(0o440)
+    monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    monkeypatch.setattr(os, "getgroups", list)
+    with pytest.raises(DocfleetError, match="neither its owner nor its group"):
+        ascend_file.check_file(om)
+    monkeypatch.undo()
+    monkeypatch.setattr(ascend_file, "MAX_BYTES", 1)
+    with pytest.raises(DocfleetError, match="larger than 10 GB"):
+        ascend_file.check_file(om)
+    with pytest.raises(DocfleetError, match="No such file"):
+        ascend_file.check_file(tmp_path / "absent.om")
+    (tmp_path / "folder.om").mkdir(mode=0o755)
+    with pytest.raises(DocfleetError, match="is not a file"):
+        ascend_file.check_file(tmp_path / "folder.om")
+    with pytest.raises(DocfleetError, match=r"does not end in \.om"):
+        ascend_file.check_file(tmp_path / "network.onnx")
