@@ -54,7 +54,8 @@ class Kafka(_Group):
         description="The broker is librdkafka's in-process one (`docfleet parse` sets this): consumer protocol, topics appear by themselves.",
     )
     group_protocol: Literal["classic", "consumer"] = Field(
-        "classic", description="`classic` is cooperative-sticky; `consumer` is KIP-848 (brokers 4.0 and newer)."
+        "classic",
+        description="`classic` is cooperative-sticky, a member for each lane; `consumer` is KIP-848 (brokers 4.0 and newer).",
     )
     session_timeout_ms: int = Field(
         10_000, ge=1_000, description="A worker silent for longer loses its partitions (classic protocol)."
