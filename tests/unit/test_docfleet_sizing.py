@@ -136,3 +136,29 @@ def test_a_cost_that_is_no_number_is_refused():
     done = CliRunner().invoke(app, ["size", "--pages-per-day", "1e6", "--cost", "rec_worker"])
     assert done.exit_code != 0
     assert "rec_worker=2.1" in done.output
+
+
+ROWS = {
+    "layout_worker, two cores, scans": ("cpu", 0.0, "layout_worker"),
+    "rec_worker, two cores, scans": ("cpu", 0.0, "rec_worker"),
+    "layout_worker, two cores, born digital": ("cpu", 1.0, "layout_worker"),
+    "rec_worker, two cores, born digital": ("cpu", 1.0, "rec_worker"),
+    "layout_worker, an Ascend card": ("ascend", 0.0, "layout_worker"),
+    "rec_worker, an Ascend card, scans": ("ascend", 0.0, "rec_worker"),
+    "ingest, one core": ("cpu", 0.0, "ingest"),
+    "compose, one core": ("cpu", 0.0, "compose"),
+    "join, one core": ("cpu", 0.0, "join"),
+}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_the_table_of_the_page_is_what_the_command_says(row):
+    page = (RESULTS.parents[1] / "docs" / "scaling.md").read_text("utf-8")
+    (cells,) = re.findall(rf"^\| {row} \| ([\d.]+) \| (\d+) \| (\d+) ", page, re.M)
+    profile, native, name = ROWS[row]
+    answer = sizing.size(1e6, profile, native_share=native, vl_regions=0.4)
+    (stage,) = [stage for stage in answer.stages if stage.name == name]
+    assert float(cells[0]) == pytest.approx(stage.rate, rel=0.06)
+    assert int(cells[1]) == stage.pods
+    assert int(cells[2]) == (stage.cards or stage.cores)
+    assert f"| {answer.model_servers} servers |" in page
