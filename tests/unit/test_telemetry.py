@@ -131,6 +131,20 @@ def test_the_server_answers_on_every_path():
     assert "docfleet_records_polled_total" in _get(port, "/metrics")[1]
 
 
+def test_a_scraper_that_asks_for_openmetrics_gets_the_traces_of_slow_samples():
+    metrics.PAGE_SECONDS.observe(0.3, exemplar=metrics.exemplar(tracing.TraceParent("7" * 32, "b" * 16, 1)))
+    port = serve(Health(), "127.0.0.1", 0)
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}/metrics", headers={"Accept": "application/openmetrics-text;version=1.0.0"}
+    )
+    with urllib.request.urlopen(request, timeout=5) as answer:
+        assert answer.headers["Content-Type"].startswith("application/openmetrics-text")
+        text = answer.read().decode()
+    assert text.endswith("# EOF\n")
+    assert f'trace_id="{"7" * 32}"' in text
+    assert "trace_id" not in _get(port, "/metrics")[1], "the plain form has no place for them"
+
+
 def test_every_metric_is_ours_and_explained():
     ours = {value for name, value in vars(metrics).items() if name.isupper() and not name.startswith("_")}
     assert len(ours) > 20
