@@ -34,6 +34,7 @@ def told() -> Iterator[None]:
     from pydantic import ValidationError
 
     from shared.contracts.errors import DocfleetError, Unavailable
+    from shared.telemetry.spans import NoTracing
 
     try:
         yield
@@ -42,6 +43,8 @@ def told() -> Iterator[None]:
         raise fail("settings cannot be read: " + "; ".join(lines)) from None
     except DocfleetError as error:
         raise fail(f"{error.code}: {error.message}") from None
+    except NoTracing as error:
+        raise fail(str(error)) from None
     except Unavailable as error:
         raise fail(f"{error}\nRun `docfleet doctor` to see what is missing.") from None
     except FileNotFoundError as error:

@@ -31,7 +31,11 @@ def run(make_stage: Callable[[Settings], Stage[Any]]) -> int:
     settings = Settings()
     stage = make_stage(settings)
     logs.configure(settings.telemetry, stage.name)
-    spans.configure(settings.telemetry, stage.name)
+    try:
+        spans.configure(settings.telemetry, stage.name)
+    except spans.NoTracing as error:
+        log.error("cannot start", why=str(error))
+        return 1
     health = Health()
     port = serve(health, settings.http_host, settings.stage(stage.name).http_port)
     log.info("started", http_port=port, bootstrap=settings.kafka.bootstrap_servers)

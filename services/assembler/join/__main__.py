@@ -17,7 +17,11 @@ def main() -> int:
     """The whole main; returns the exit code."""
     settings = Settings()
     logs.configure(settings.telemetry, "join")
-    spans.configure(settings.telemetry, "join")
+    try:
+        spans.configure(settings.telemetry, "join")
+    except spans.NoTracing as error:
+        log.error("cannot start", why=str(error))
+        return 1
     health = Health()
     port = serve(health, settings.http_host, settings.stage("join").http_port)
     log.info("started", http_port=port, bootstrap=settings.kafka.bootstrap_servers, driver=settings.join.driver)
