@@ -75,7 +75,8 @@ class PageReading:
         self._errors: list[ErrorInfo] = []
 
     def read(self) -> PageRead:
-        """Read all regions. Raises `DocfleetError(internal)` when the engine fails on every line, `MemoryError` when it has no more memory."""
+        """Read all regions. Raises `DocfleetError` (`internal`, or the engine's own) when it fails on every line, `MemoryError` when it has
+        no more memory."""
         with self._tools.lines.cutting(self._ticket):
             works = [self._found(region) for region in self._page.regions]
         self._read(works)
@@ -236,5 +237,8 @@ class PageReading:
 
 
 def _failure(failed: LineFailed, what: str, region_id: str | None = None) -> DocfleetError:
-    name = type(failed.error).__name__
+    error = failed.error
+    if isinstance(error, DocfleetError):
+        return DocfleetError(error.code, f"the recogniser failed on {what}: {error.message}", region_id=region_id)
+    name = type(error).__name__
     return DocfleetError(ErrorCode.internal, f"the recogniser failed on {what} ({name})", region_id=region_id)

@@ -1,6 +1,6 @@
 """The card of the double: one folder (ACL_DOUBLE) that all processes share, with a plan of what goes wrong, memory by process, and a log of calls.
 
-`plan.json` (all optional): `soc`, `memory_bytes`, `seconds` (that a call holds the interpreter lock), `faults`: rows of `at` (open, load,
+`plan.json` (all optional): `soc`, `memory_bytes` (none: no limit), `seconds` (that a call holds the interpreter lock), `faults`: rows of `at` (open, load,
 malloc, execute), `kind` (error, hang, die), `code`, `printed`, `model` and `shape` (patterns as of file names), `times` (0: always) and
 `warm_up` (true: calls of the warm-up too).
 A file `lost` in the folder: the card does not answer any more.
@@ -102,12 +102,13 @@ class Card:
 
     def hold(self, need: int, transient: int = 0) -> None:
         """Take memory for good, if there is room for it and for `transient` bytes more. Raises `Fault(207001)`."""
-        limit = int(self.plan.get("memory_bytes", 24 * 2**30))
-        if self.total() + need + transient > limit:
+        limit = self.plan.get("memory_bytes")
+        if limit is not None and self.total() + need + transient > limit:
             say(PRINTED[207001])
             raise Fault(207001)
-        self._held += need
-        (self._folder / "memory" / str(os.getpid())).write_text(str(self._held))
+        if need:
+            self._held += need
+            (self._folder / "memory" / str(os.getpid())).write_text(str(self._held))
 
     def free(self, amount: int) -> None:
         self._held -= amount
