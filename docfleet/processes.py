@@ -56,6 +56,11 @@ class Processes:
         self._stopped = False
         self.pids: dict[str, int] = {}
 
+    @property
+    def pid(self) -> int:
+        """Process id of the launcher, from which all services descend."""
+        return self._launcher.pid
+
     def start(self, name: str, module: str, env: Mapping[str, str], log: Path | None = None) -> None:
         """Start a service and keep it running. `env` is added to this process's environment, output goes to `log` or to stderr."""
         self._order(do="start", name=name, module=module, env=dict(env), log=str(log) if log else None)
