@@ -19,8 +19,8 @@ from tests.faults.submitting import Load, Submitter, expected, upload
 from tests.faults.watch import Watch
 
 NOBODY = Expected(document_id="", template="", status="", pages=0, digest=None, objects=frozenset())
-LEAST = 8
-"""Documents that a run submits at least."""
+LEAST, MOST = 7, 14
+"""Documents that a run submits: at least, and at most."""
 
 
 class Arena:
@@ -94,7 +94,7 @@ class Arena:
         began = time.monotonic()
         measured: dict[str, float] = {}
         violations: list[Violation] = []
-        with Load(self._submitter, self.known, f"{self.fleet.run}-{seed:08x}", rng, self.rate) as load:
+        with Load(self._submitter, self.known, f"{self.fleet.run}-{seed:08x}", rng, self.rate, MOST) as load:
             load.wait_for(2)
             time.sleep(rng.uniform(0.0, 1.0))  # the moment of the fault is random
             injected = time.monotonic()
@@ -147,12 +147,12 @@ class Arena:
         while True:
             assert self.watch.broken is None, f"the watch broke: {self.watch.broken}"
             missing = [name for name in missing if name not in self.watch.parsed]
-            if not missing and self.watch.behind() == 0 and self._closed(documents):
+            if not missing and self._closed(documents) and self.watch.behind() == 0:
                 return
             if time.monotonic() > deadline:
                 assert not raising, f"not done within {self.patience_s:g} s: {missing[:5]}, {self.watch.lags()}"
                 return
-            time.sleep(0.25)
+            time.sleep(0.5)
 
     def _closed(self, documents: Sequence[Expected]) -> bool:
         """Whether the mark that the very last step of a document writes is there for all of them."""

@@ -63,10 +63,19 @@ def upload(servers: Servers, sources: Sequence[Source], bucket: str = "docfleet"
 
 
 class Load:
-    """Context manager: submits a random source every `1 / rate` seconds on a thread until it is left; `submitted` by document id."""
+    """Context manager: submits a random source every `1 / rate` seconds on a thread until it is left, `most` in all.
+
+    `submitted` by document id.
+    """
 
     def __init__(
-        self, submitter: Submitter, known: Mapping[str, Expected], name: str, random: random.Random, rate: float
+        self,
+        submitter: Submitter,
+        known: Mapping[str, Expected],
+        name: str,
+        random: random.Random,
+        rate: float,
+        most: int,
     ) -> None:
         """`known`: what is expected of a document of each source, by the source's name. `name`: beginning of every document's id."""
         self._submitter = submitter
@@ -74,6 +83,7 @@ class Load:
         self._name = name
         self._random = random
         self._pause_s = 1.0 / rate
+        self._most = most
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="load", daemon=True)
         self.submitted: dict[str, Expected] = {}
@@ -90,7 +100,7 @@ class Load:
     def _run(self) -> None:
         # Every source once, in random order, then any.
         order = self._random.sample(sorted(self._known), len(self._known))
-        while not self._ending.is_set():
+        while not self._ending.is_set() and len(self.submitted) < self._most:
             source = order.pop() if order else self._random.choice(sorted(self._known))
             document_id = f"{self._name}-{len(self.submitted):04d}"
             self.submitted[document_id] = expected(self._known[source], document_id)

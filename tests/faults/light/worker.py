@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shared.children.child import Child
+from shared.contracts.errors import DocfleetError
 from shared.settings import Settings, for_engine_child
 from shared.streams.run import run
 from shared.streams.stage import Delivery, Emit, Stage
@@ -85,9 +86,16 @@ class Logged:
     async def process(self, delivery: Delivery[Any]) -> list[Emit]:
         place = f"{delivery.topic} {delivery.partition} {delivery.offset}"
         os.write(self._log, f"S {place} {time.time():.3f}\n".encode())
-        emits = await self._stage.process(delivery)
-        os.write(self._log, f"D {place} {time.time():.3f}\n".encode())
+        try:
+            emits = await self._stage.process(delivery)
+        except DocfleetError:
+            self._done(place)  # an outcome like any other
+            raise
+        self._done(place)
         return emits
+
+    def _done(self, place: str) -> None:
+        os.write(self._log, f"D {place} {time.time():.3f}\n".encode())
 
 
 STAGES: dict[str, Callable[[Settings], Stage[Any]]] = {
