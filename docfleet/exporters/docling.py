@@ -31,6 +31,8 @@ _SELECTED, _UNSELECTED = "☑☒✓✔", "☐□"
 """Signs of a check box at the beginning of its text."""
 _MAX_LEVEL = 100
 """Of a section header, as docling has it."""
+_UNKNOWN = frozenset({"image/webp", "image/jp2"})
+"""Types that docling-core may refuse: it asks the `mimetypes` of Python, which before 3.13 knows these only where a system file lists them."""
 
 
 def docling(document: ParsedDocument) -> dict[str, Any]:
@@ -107,7 +109,7 @@ class _Writer:
         if source.mime_type is None or source.sha256 is None:
             return None
         return {
-            "mimetype": source.mime_type,
+            "mimetype": source.mime_type if source.mime_type not in _UNKNOWN else "application/octet-stream",
             "binary_hash": int(source.sha256[:16], 16),
             "filename": source.filename or source.key,
         }

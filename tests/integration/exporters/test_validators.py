@@ -11,7 +11,9 @@ import pytest
 from docfleet import exports
 from docfleet.exporters import Name
 from shared.contracts.document import Link, ParsedDocument
+from shared.contracts.records import SourceInfo
 from shared.contracts.tables import table_of
+from shared.documents import sniff
 from shared.settings import Limits
 from tests.support import formats_check
 from tests.support.parsed import block, document, everything, page
@@ -30,7 +32,13 @@ def samples() -> dict[str, ParsedDocument]:
     hard = [block(2 + i, label, AWKWARD) for i, label in enumerate(("text", "list_item", "code", "title", "formula"))]
     hard.append(block(8, "text", "our site", links=[Link(start=0, end=8, uri="https://example.org/a b?c=<d>")]))
     hard.append(block(9, "table", table=table_of([])))
-    return {
+    types = {
+        mime: document(
+            [block(0, "text", "words")], source=SourceInfo(bucket="in", key="a/b", mime_type=mime, sha256="ab" * 32)
+        )[0]
+        for mime in (sniff.PDF, sniff.DOCX, *sniff.IMAGES)
+    }
+    return types | {
         "everything": everything()[0],
         "awkward": document([*ring, *hard])[0],
         "flow": document([block(0, "text", "words")], [page(1, unit=None, width=0.0, height=0.0)])[0],
@@ -46,7 +54,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], d
     wanted: list[tuple[str, Name]] = [(name, "docling") for name in samples()]
     wanted += [(name, "hocr") for name in samples() if name != "flow"]
     for name, form in wanted:
-        target = folder / f"{name}{'.hocr' if form == 'hocr' else '.json'}"
+        target = folder / f"{name.replace('/', ' ')}{'.hocr' if form == 'hocr' else '.json'}"
         target.write_bytes(exports.export(exports.Given(samples()[name]), form, Limits()))
         files[name, form] = target
     files["broken", "docling"] = folder / "broken.json"
