@@ -19,7 +19,7 @@ from tests.faults.injection import Injection, NotInjected
 from tests.faults.journal import Journal, order
 from tests.faults.matrix import by_servers, servers
 from tests.faults.outcome import Outcome
-from tests.faults.roles import LIGHT, REAL
+from tests.faults.roles import REAL
 from tests.faults.run import Arena
 from tests.faults.sources import light, real
 from tests.support.processes import Missing
@@ -83,7 +83,7 @@ class Campaign:
     def _on_fleet(self, name: str, replicas: int, cells: Sequence[Cell]) -> Iterator[Outcome]:
         folder = self._folder / f"{name}-{replicas}-{time.time_ns():x}"
         folder.mkdir(parents=True)
-        sources, modules = (light(), LIGHT) if self._plan.profile == "light" else (real(), REAL)
+        sources, modules = (light(), None) if self._plan.profile == "light" else (real(), REAL)
         try:
             with contextlib.ExitStack() as held:
                 below = held.enter_context(servers()[name](folder))

@@ -16,9 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
 
+from tests.faults.forging import Forge
 from tests.faults.light.worker import FOLDER as WORKLOG
 from tests.faults.observed import Death
-from tests.faults.process import MARK, Member, children_of, marked, point_file
+from tests.faults.process import MARK, Member, children_of, marked, plainly, point_file
 from tests.faults.roles import LIGHT, ROLES, Role
 from tests.faults.servers import ROOT, Servers
 from tests.support.processes import free_ports
@@ -42,14 +43,17 @@ SETTINGS = {
 
 
 class Fleet:
-    """Context manager over running servers: topics and buckets are made, `replicas` processes of each role started and waited for."""
+    """Context manager over running servers: topics are made, `replicas` processes of each role started and waited for.
+
+    `modules`: what each role runs as, by `python -m`; none is the light profile, forked from a warm interpreter.
+    """
 
     def __init__(
         self,
         servers: Servers,
         folder: Path,
         *,
-        modules: Mapping[Role, Sequence[str]] = LIGHT,
+        modules: Mapping[Role, Sequence[str]] | None = None,
         replicas: int = 1,
         env: Mapping[str, str] | None = None,
     ) -> None:
@@ -65,6 +69,7 @@ class Fleet:
         self.hold = False
         """While true, nobody is started in the place of who ended."""
         self._modules = modules
+        self._forge: Forge | None = None
         self._env = {MARK: self.run, WORKLOG: str(folder), **SETTINGS, **(env or {})}
         self._number = 0
         self._lock = threading.RLock()
@@ -103,12 +108,17 @@ class Fleet:
                 point_file(self.folder, role, self._number).write_text(armed)
             (port,) = free_ports(1)
             environment = {**self._env, **self.servers.env(role), **(env or {})}
-            started = self._starter.submit(
-                Member, role, self._modules[role], self._number, self.folder, environment, port
-            )
-            member = started.result()
+            member = self._starter.submit(self._member, role, environment, port).result()
             self.members.append(member)
             return member
+
+    def _member(self, role: Role, env: Mapping[str, str], port: int) -> Member:
+        """On the thread that outlives all processes."""
+        modules = self._modules or (LIGHT if "LD_PRELOAD" in env else None)  # what is loaded first cannot be forked in
+        if modules is not None:
+            return Member(role, plainly(modules), self._number, self.folder, env, port)
+        self._forge = self._forge or Forge(self.folder / "forge.log", {MARK: self.run})
+        return Member(role, self._forge.start, self._number, self.folder, env, port)
 
     def scale(self, role: Role, replicas: int, wait_s: float = 60.0) -> None:
         """Bring a role to so many processes, as a Deployment would: the youngest leave by SIGTERM. Waits until that is so."""
@@ -167,8 +177,10 @@ class Fleet:
         with self._lock:
             known = {member.pid for member in self.members}
             known |= {child for pid in list(known) for child in children_of(pid)}
+            forge = self._forge.pid if self._forge is not None else 0
             found = marked(self.run)
-        return [f"{pid} {_command(pid)}" for pid, parent in found.items() if pid not in known and parent not in known]
+        strange = [pid for pid, parent in found.items() if pid != forge and pid not in known and parent not in known]
+        return [f"{pid} {_command(pid)}" for pid in strange]
 
     def wait_until_clean(self, seconds: float = 10.0) -> None:
         """Wait until no process is stray, or so long: children end a moment after their parent."""
@@ -204,6 +216,8 @@ class Fleet:
                 self.deaths.append(Death(role=member.role, exit=-9, tail="did not end within 60 s: " + member.tail()))
                 member.kill()
         self.members.clear()
+        if self._forge is not None:
+            self._forge.stop()
         self._starter.shutdown()
         deadline = time.monotonic() + 10
         while (left := self.stray()) and time.monotonic() < deadline:

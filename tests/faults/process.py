@@ -7,10 +7,11 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from shared.faultpoints import VARIABLE
+from tests.faults.forging import Forked
 from tests.faults.roles import Role
 from tests.support.processes import spawn
 
@@ -19,12 +20,23 @@ MARK = "DOCFLEET_FAULTS_RUN"
 ROOT = Path(__file__).parents[2]
 
 
+Start = Callable[[Role, Mapping[str, str], Path], "subprocess.Popen[bytes] | Forked"]
+"""Starts the process of a role with an environment on top of this process's own, and a log."""
+
+
+def plainly(modules: Mapping[Role, Sequence[str]]) -> Start:
+    """Start it as an image does: `python -m` its module."""
+
+    def start(role: Role, env: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
+        return spawn([sys.executable, "-m", *modules[role]], log, ROOT, dict(env))
+
+    return start
+
+
 class Member:
     """A process of a role. Created means started; `ended` says how, once it has."""
 
-    def __init__(
-        self, role: Role, module: Sequence[str], number: int, folder: Path, env: Mapping[str, str], port: int
-    ) -> None:
+    def __init__(self, role: Role, start: Start, number: int, folder: Path, env: Mapping[str, str], port: int) -> None:
         self.role = role
         self.number = number
         self.port = port
@@ -35,17 +47,8 @@ class Member:
         self.clock.write_text("+0")
         self.asked = False
         """Whether somebody asked it to end: then its end is no death."""
-        self.process = spawn(
-            [sys.executable, "-m", *module],
-            self.log,
-            ROOT,
-            {
-                **env,
-                f"DOCFLEET_STAGES__{role.upper()}__HTTP_PORT": str(port),
-                VARIABLE: str(self.point),
-                "FAKETIME_TIMESTAMP_FILE": str(self.clock),
-            },
-        )
+        own = {f"DOCFLEET_STAGES__{role.upper()}__HTTP_PORT": str(port), VARIABLE: str(self.point)}
+        self.process = start(role, {**env, **own, "FAKETIME_TIMESTAMP_FILE": str(self.clock)}, self.log)
 
     @property
     def pid(self) -> int:

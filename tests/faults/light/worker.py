@@ -107,8 +107,9 @@ STAGES: dict[str, Callable[[Settings], Stage[Any]]] = {
 }
 
 
-def make(settings: Settings) -> Stage[Any]:
-    stage = STAGES[sys.argv[1]](settings)
+def make(role: str, settings: Settings) -> Stage[Any]:
+    """The stage of a role, logged; one of the next version where that is asked for."""
+    stage = STAGES[role](settings)
     if NEXT_SCHEMA in os.environ:
         newer.install()
     return Logged(stage, Path(os.environ[FOLDER]))
@@ -124,5 +125,10 @@ def join() -> int:
     return __main__.main()
 
 
+def main(role: str) -> int:
+    """Run the process of a role; its exit code."""
+    return join() if role == "join" else run(lambda settings: make(role, settings))
+
+
 if __name__ == "__main__":
-    sys.exit(join() if sys.argv[1] == "join" else run(make))
+    sys.exit(main(sys.argv[1]))
