@@ -105,6 +105,8 @@ def _is_aside(draft: Draft, body: tuple[float, float], style: Style, width: floa
     x0, _, x1, _ = draft.bbox
     if x1 - x0 > ASIDE_WIDTH * width or overlap(x0, x1, *body) > 0.1 * (x1 - x0):
         return False
+    if all(line.vertical for line in draft.lines):
+        return False  # columns stand beside each other: it is the next, or a heading
     return all((style.ratio(line) or 1.0) <= NOTE or line.italic or line.text is None for line in draft.lines)
 
 

@@ -53,7 +53,7 @@ def without_grid(
     if cut is not None:
         taken += [*seen, *(table.bbox for table in tables)]
         free = [line for line in cut if all(common(line.bbox, box) <= 0 for box in taken)]
-        tables += [_by_alignment(cells_of) for cells_of in aligned.by_alignment(_not_captions(free))]
+        tables += [_by_alignment(cells_of) for cells_of in aligned.by_alignment(_not_captions(free), cut=True)]
     return tables
 
 

@@ -7,6 +7,8 @@ cells may be empty. Where a few pieces span columns (a second header row), the c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
 
 from services.layout_worker.boxes import hull, overlap
 from services.layout_worker.tables.rows import is_wide, pieces, rows_of
@@ -30,19 +32,24 @@ PROSE_WIDTH, FILLED, PROSE = 8.0, 0.85, 0.6
 """Width of a column in line heights, share of it that a line fills, and share of such lines, from which it is one of prose."""
 GAP = 0.4
 """Width of such a gap, in line heights."""
+APART = 2.0
+"""Times the usual white between rows, beyond which a row that is not full is none of the table: running heads have two pieces too."""
+CUT_ROWS, EDGE, KEPT = 4, 0.6, 0.7
+"""Of lines that were cut at wide white: full rows of a table, line heights up to which two cells of a column have one edge or one middle, and
+share of each column's cells that have it. A justified line, or one with full-width commas, has wide white too, anywhere."""
 
 Row = list[TextLine]
 
 
-def by_alignment(lines: Sequence[TextLine]) -> list[list[TextLine]]:
-    """Lines of each table, top to bottom."""
+def by_alignment(lines: Sequence[TextLine], *, cut: bool = False) -> list[list[TextLine]]:
+    """Lines of each table, top to bottom. `cut` says that they are parts of lines: more is asked of their columns then."""
     tables: list[list[TextLine]] = []
     run: list[Row] = []
     for row in [*rows_of([line for line in lines if not line.vertical]), []]:
         if row and _is_short(row) and (not run or _follows(run, row)):
             run.append(row)
             continue
-        tables += _table(run)
+        tables += _table(run, cut)
         run = [row] if row and _is_short(row) else []
     return tables
 
@@ -67,27 +74,40 @@ def _follows(run: Sequence[Row], row: Row) -> bool:
     return False
 
 
-def _table(run: Sequence[Row]) -> list[list[TextLine]]:
+def _table(run: Sequence[Row], cut: bool) -> list[list[TextLine]]:
     """The table in a run of rows, in a list, or none: from the first to the last full row, and what stands beside or right under these."""
     full = [index for index, row in enumerate(run) if _is_full(row)]
-    if len(full) < LEAST_ROWS:
+    if len(full) < (CUT_ROWS if cut else LEAST_ROWS):
         return []
     columns = _columns([run[index] for index in full])
     if len(columns) < LEAST_PIECES:
         return []
     first, last = full[0], full[-1]
-    while first > 0 and _belongs(run[first], run[first - 1]):
+    most = _usual_gap(run[first : last + 1])
+    while first > 0 and _belongs(run[first], run[first - 1]) and _gap(run[first - 1], run[first]) <= most:
         first -= 1
     while last + 1 < len(run) and _fits(run[last + 1], columns) and _belongs(run[last], run[last + 1]):
+        if _gap(run[last], run[last + 1]) > most:
+            break
         last += 1
     rows = run[first : last + 1]
     found = [line for row in rows for line in row]
     spanning = sum(_touched(line, columns) > 1 for line in found)
     if len(full) < FULL * len(rows) or spanning > SPANNING * len(found) or is_wide(found, SHORT):
         return []
-    if _is_prose(found, columns):
+    if _is_prose(found, columns) or (cut and _is_scattered([run[index] for index in full], columns)):
         return []
     return [found]
+
+
+def _gap(above: Row, below: Row) -> float:
+    return min(line.bbox[1] for line in below) - max(line.bbox[3] for line in above)
+
+
+def _usual_gap(rows: Sequence[Row]) -> float:
+    """White up to which a row is a table's next: twice what is usual between its rows, and a line's height at least."""
+    gaps = [max(0.0, _gap(above, below)) for above, below in pairwise(rows)]
+    return max(APART * median(gaps), median(line.bbox[3] - line.bbox[1] for row in rows for line in row))
 
 
 def _columns(rows: Sequence[Row]) -> list[tuple[float, float]]:
@@ -119,6 +139,26 @@ def _is_prose(lines: Sequence[TextLine], columns: Sequence[tuple[float, float]])
         if overlap(line.bbox[0], line.bbox[2], *column) > 0
     ]
     return len(broad) >= 2 and sum(share >= FILLED for share in held) >= PROSE * len(held)
+
+
+def _is_scattered(rows: Sequence[Row], columns: Sequence[tuple[float, float]]) -> bool:
+    """Whether pieces stand anywhere: two in one column of a row, or in a column of which too few share an edge or their middle."""
+    height = median(line.bbox[3] - line.bbox[1] for row in rows for line in row)
+    for column in columns:
+        held = [[line.bbox for line in row if overlap(line.bbox[0], line.bbox[2], *column) > 0] for row in rows]
+        if sum(len(boxes) > 1 for boxes in held) > CROSSED * len(rows):
+            return True
+        places = [(box[0], box[2], (box[0] + box[2]) / 2) for boxes in held for box in boxes]
+        kept = max(_near([place[side] for place in places], EDGE * height) for side in range(3))
+        if kept < KEPT * len(places):
+            return True
+    return False
+
+
+def _near(values: Sequence[float], reach: float) -> int:
+    """How many values lie around their median."""
+    middle = median(values)
+    return sum(abs(value - middle) <= reach for value in values)
 
 
 def _touched(line: TextLine, columns: Sequence[tuple[float, float]]) -> int:

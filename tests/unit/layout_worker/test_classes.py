@@ -229,3 +229,13 @@ def test_what_is_alone_on_its_page_is_header_or_footer_by_its_place(y, label):
     alone = [line(280, y, "Annual report", size=8)]
     assert [draft.label for draft in built([box("page_footer", alone)], alone)] == [label]
     assert [draft.label for draft in built([box("page_header", alone)], alone)] == [label]
+
+
+def test_a_column_beside_vertical_text_is_no_note():
+    def column(x, width=12.0):
+        quad = [x, 100.0, x + width, 100.0, x + width, 600.0, x, 600.0]
+        return TextLine(bbox=[x, 100.0, x + width, 600.0], quad=quad, vertical=True)
+
+    text, title = [column(60.0 + 18 * n) for n in range(18)], column(450.0, 16.0)
+    found = built([box("text", text), box("text", [title])], [*text, title])
+    assert {draft.label for draft in found} == {"text"}

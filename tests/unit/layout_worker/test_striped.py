@@ -126,3 +126,14 @@ def test_a_second_header_row_over_two_columns_breaks_no_table():
 )
 def test_what_is_no_aligned_table(lines):
     assert by_alignment(lines) == []
+
+
+def test_a_running_head_over_a_table_at_the_top_of_a_page_is_none_of_its_rows():
+    cells = [line(x, y, 60.0) for y in (70, 88, 106, 124) for x in (80, 190, 300)]
+    head = [line(80, 34, 20.0), line(290, 34, 80.0)]
+    foot = [line(80, 166, 20.0), line(290, 166, 60.0)]
+    (table,) = by_alignment([*head, *cells, *foot])
+    assert len(table) == 12
+    names = [line(80, 52, 60.0), line(190, 52, 60.0)]
+    (table,) = by_alignment([*names, *cells])
+    assert len(table) == 14
