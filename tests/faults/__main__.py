@@ -52,6 +52,7 @@ def main() -> int:
             until=time.monotonic() + 60 * minutes if minutes else None,
             rounds=arguments.rounds,
             profile=arguments.profile,
+            together=arguments.together,
         )
     if not any(place.reason is None for place in chosen):
         print("no such cell: see `list`", file=sys.stderr)
@@ -84,6 +85,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=0, help="begin no injection after so many; 0: no limit")
     parser.add_argument("--at-most", type=int, default=10_000, help="injections")
     parser.add_argument("--rounds", type=int, default=1, help="green runs that every cell shall have")
+    parser.add_argument("--together", type=int, default=1, help="injections of a kind that are judged at one rest")
     parser.add_argument("--only", default="", help="regular expression for cells, such as `^sigkill/join/`")
     parser.add_argument("--profile", choices=["light", "real"], default="light", help="synthetic or real reading")
     return parser.parse_args()

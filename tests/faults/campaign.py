@@ -8,6 +8,7 @@ import traceback
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import msgspec
@@ -20,7 +21,7 @@ from tests.faults.journal import Journal, order
 from tests.faults.matrix import by_servers, servers
 from tests.faults.outcome import Outcome
 from tests.faults.roles import REAL
-from tests.faults.run import Arena
+from tests.faults.run import Arena, Shot
 from tests.faults.sources import light, real
 from tests.support.processes import Missing
 
@@ -38,6 +39,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int = 1
     """Green runs that each cell shall have."""
     profile: str = "light"
+    together: int = 1
+    """Injections of one kind, into different roles, that are judged at one rest."""
     exact: bool = False
     """The seed is that of the injection itself."""
 
@@ -54,6 +57,7 @@ class Campaign:
         self._plan = plan
         self._commit = commit
         self._left = plan.at_most
+        self._seeds = 0
         self.red = 0
         self.left_out: list[str] = []
         self.missing: Missing | None = None
@@ -91,12 +95,10 @@ class Campaign:
                 arena = held.enter_context(
                     Arena(fleet, sources, profile=self._plan.profile, rate=RATE[self._plan.profile])
                 )
-                for cell in cells:
-                    if not self._goes_on():
-                        break
-                    outcome = self._once(arena, cell)
-                    if outcome is not None:
-                        yield outcome
+                for kind, mine in groupby(cells, key=lambda cell: cell.injection):
+                    for some in batched(list(mine), self._plan.together):
+                        if self._goes_on():
+                            yield from self._together(arena, self._kinds[kind], some)
                 left = fleet.close()
                 if left:
                     self.red += 1
@@ -105,35 +107,63 @@ class Campaign:
             self.missing = missing
             self.left_out.append(f"{name}: {missing}")
 
-    def _once(self, arena: Arena, cell: Cell) -> Outcome | None:
-        kind = self._kinds[cell.injection]
-        tried = len(self._journal.read())
-        seed = self._plan.seed if self._plan.exact else zlib.crc32(f"{self._plan.seed}/{cell.name}/{tried}".encode())
-        began = time.monotonic()
+    def _together(self, arena: Arena, kind: Injection, cells: Sequence[Cell]) -> list[Outcome]:
+        """Injections of one kind, one after the other, judged at one rest."""
+        began = time.time()
+        shots: list[Shot] = []
+        seeds = [self._seed(cell) for cell in cells]
         try:
-            outcome = arena.run(kind, cell, seed)
-        except NotInjected as why:
-            self.left_out.append(f"{cell.name} seed {seed}: {why}")
-            arena.settle()
-            return None
+            before = arena.begin()
+            for cell, seed in zip(cells, seeds, strict=True):
+                try:
+                    shots.append(arena.inject(kind, cell, seed))
+                except NotInjected as why:
+                    self.left_out.append(f"{cell.name} seed {seed}: {why}")
+            outcomes = arena.judge(shots, kind.allowance, before)
         except Exception as error:
-            # The harness could not go on with this run; that is no green one.
+            # The harness could not go on with these; they are no green ones.
             violation = Violation("harness", "".join(traceback.format_exception(error))[-2_000:])
-            outcome = Outcome(
-                cell=cell,
-                seed=seed,
-                profile=arena.profile,
-                documents=0,
-                pages=0,
-                seconds=time.monotonic() - began,
-                violations=[violation],
-                measured={},
-                at=time.time(),
-            )
-        outcome = msgspec.structs.replace(outcome, code=self._commit)
-        self._left -= 1
-        self._journal.add(outcome)
-        if not outcome.green:
-            self.red += 1
+            outcomes = [
+                _broken(cell, seed, arena.profile, violation, began) for cell, seed in zip(cells, seeds, strict=True)
+            ]
+        outcomes = [msgspec.structs.replace(outcome, code=self._commit) for outcome in outcomes]
+        for outcome in outcomes:
+            self._left -= 1
+            self._journal.add(outcome)
+            self.red += not outcome.green
+        if not all(outcome.green for outcome in outcomes):
             arena.settle()
-        return outcome
+        return outcomes
+
+    def _seed(self, cell: Cell) -> int:
+        """Of the next injection of this cell."""
+        if self._plan.exact:
+            return self._plan.seed
+        self._seeds += 1
+        return zlib.crc32(f"{self._plan.seed}/{cell.name}/{self._seeds}/{len(self._journal.read())}".encode())
+
+
+def _broken(cell: Cell, seed: int, profile: str, violation: Violation, began: float) -> Outcome:
+    return Outcome(
+        cell=cell,
+        seed=seed,
+        profile=profile,
+        documents=0,
+        pages=0,
+        seconds=round(time.time() - began, 2),
+        violations=[violation],
+        measured={},
+        at=time.time(),
+    )
+
+
+def batched(cells: Sequence[Cell], size: int) -> Iterator[Sequence[Cell]]:
+    """In groups of at most `size`, in which no role comes twice, nor any that the order did not put together."""
+    group: list[Cell] = []
+    for cell in cells:
+        if len(group) == size or any(one.role == cell.role for one in group):
+            yield group
+            group = []
+        group.append(cell)
+    if group:
+        yield group

@@ -12,7 +12,7 @@ What an injection may leave beyond that is its `Allowance`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -28,14 +28,17 @@ class Violation(msgspec.Struct, frozen=True):
 
 
 def check(
-    expected: Sequence[Expected], observed: Observed, allowance: Allowance = NOTHING, role: str = ""
+    expected: Sequence[Expected],
+    observed: Observed,
+    allowance: Allowance = NOTHING,
+    broken: Mapping[str, int] | None = None,
 ) -> list[Violation]:
-    """All violations. `role` is the one that was broken."""
+    """All violations. `broken`: how often each role was."""
     found = [*_documents(expected, observed, allowance), *_letters(expected, observed, allowance)]
     found += _lags(observed)
     found += _objects(expected, observed, allowance)
     found += [Violation("stray", process) for process in observed.stray]
-    found += _deaths(observed, allowance, role)
+    found += _deaths(observed, allowance, broken or {})
     return found
 
 
@@ -115,11 +118,10 @@ def _objects(expected: Sequence[Expected], observed: Observed, allowance: Allowa
             yield Violation("no object", f"{one.document_id}: {key}")
 
 
-def _deaths(observed: Observed, allowance: Allowance, role: str) -> Iterator[Violation]:
+def _deaths(observed: Observed, allowance: Allowance, broken: Mapping[str, int]) -> Iterator[Violation]:
     counted: Counter[str] = Counter()
     for death in observed.deaths:
-        mine = allowance.deaths == ANY or death.role == role
         counted[death.role] += 1
-        within = allowance.deaths == ANY or counted[death.role] <= allowance.deaths
-        if not (mine and within and death.exit in allowance.exits):
+        within = allowance.deaths == ANY or counted[death.role] <= allowance.deaths * broken.get(death.role, 0)
+        if not (within and death.exit in allowance.exits):
             yield Violation("death", f"{death.role} ended with {death.exit}: {death.tail[-600:]}")

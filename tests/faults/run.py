@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Self
 
 from tests.faults.cell import Cell
 from tests.faults.checker import Violation, check
 from tests.faults.fleet import Fleet
-from tests.faults.injection import Injection, NotInjected
+from tests.faults.injection import Allowance, Injection
 from tests.faults.observed import Expected, Observed
 from tests.faults.outcome import Outcome
 from tests.faults.redone import Work, work_of
@@ -21,6 +22,18 @@ from tests.faults.watch import Watch
 NOBODY = Expected(document_id="", template="", status="", pages=0, digest=None, objects=frozenset())
 LEAST, MOST = 6, 10
 """Documents that a run submits: at least, and at most."""
+
+
+class Shot:
+    """An injection that has taken place and is not judged yet."""
+
+    def __init__(self, cell: Cell, seed: int) -> None:
+        self.cell = cell
+        self.seed = seed
+        self.began = self.injected = time.monotonic()
+        self.documents: list[Expected] = []
+        self.measured: dict[str, float] = {}
+        self.violations: list[Violation] = []
 
 
 class Arena:
@@ -44,6 +57,8 @@ class Arena:
         self.known: dict[str, Expected] = {}
         self.watch = Watch(fleet.servers)
         self._submitter = Submitter(fleet.servers)
+        self._shots: list[dict[str, Expected]] = []
+        """Documents of injections that are not judged yet."""
         self._ended: dict[str, int] = {}
         """Terminal records of every document of earlier runs: there shall never be more."""
         self._letters = 0
@@ -87,49 +102,70 @@ class Arena:
         assert not found, f"without any fault: {found[:5]}"
 
     def run(self, injection: Injection, cell: Cell, seed: int) -> Outcome:
-        """Inject and check. The fleet must have the cell's replicas. Raises `NotInjected`, and AssertionError where the harness itself fails."""
-        rng = random.Random(f"{cell.name}/{seed}")
+        """Inject, wait and check. The fleet must have the cell's replicas. Raises `NotInjected`."""
+        before = self.begin()
+        return self.judge([self.inject(injection, cell, seed)], injection.allowance, before)[0]
+
+    def begin(self) -> Work:
+        """Call it at rest, before the first injection that is judged together with others."""
         self.fleet.deaths.clear()
-        before = work_of(self.fleet.folder)
-        began = time.monotonic()
-        measured: dict[str, float] = {}
-        violations: list[Violation] = []
+        return work_of(self.fleet.folder)
+
+    def inject(self, injection: Injection, cell: Cell, seed: int) -> Shot:
+        """A fault into the fleet under the load of documents of its own. Returns when everybody is ready again. Raises `NotInjected`."""
+        rng = random.Random(f"{cell.name}/{seed}")
+        shot = Shot(cell, seed)
         with Load(self._submitter, self.known, f"{self.fleet.run}-{seed:08x}", rng, self.rate, MOST) as load:
+            self._shots.append(load.submitted)
             load.wait_for(2)
             time.sleep(rng.uniform(0.0, 1.0))  # the moment of the fault is random
-            injected = time.monotonic()
+            shot.injected = time.monotonic()
             try:
-                measured |= injection.inject(self.fleet, cell.role, rng)
-            except NotInjected:
-                raise
+                shot.measured |= injection.inject(self.fleet, cell.role, rng)
             except AssertionError as error:
-                violations.append(Violation("injection", str(error)))
+                shot.violations.append(Violation("injection", str(error)))
             try:
                 self.fleet.wait_ready(seconds=self.patience_s)
             except AssertionError as error:
-                violations.append(Violation("not ready", str(error)))
-            measured["ready_s"] = time.monotonic() - injected
+                shot.violations.append(Violation("not ready", str(error)))
+            shot.measured["ready_s"] = time.monotonic() - shot.injected
             load.wait_for(LEAST)
-        documents = list(load.submitted.values())
+        shot.documents = list(load.submitted.values())
+        return shot
+
+    def judge(self, shots: Sequence[Shot], allowance: Allowance, before: Work) -> list[Outcome]:
+        """Wait until all is done, and check: an outcome for each injection.
+
+        Injections of one kind may be judged together, at one rest; what is wrong there is charged to each of them.
+        """
+        # Those of an injection that did not take place are none of the outcomes', but they are documents like all others.
+        documents = [one for submitted in self._shots for one in submitted.values()]
+        self._shots.clear()
         self._until_done(documents, raising=False)
-        measured["done_s"] = time.monotonic() - injected
+        done = time.monotonic()
         observed = self._observed(documents)
-        measured["repeated"] = float(self.watch.repeated(load.submitted))
-        violations += check(documents, observed, injection.allowance, cell.role)
         redone = _redone(work_of(self.fleet.folder), before)
-        measured |= redone
-        violations += _too_much(redone, injection.allowance.redone)
-        return Outcome(
-            cell=cell,
-            seed=seed,
-            profile=self.profile,
-            documents=len(documents),
-            pages=sum(one.pages for one in documents),
-            seconds=round(time.monotonic() - began, 2),
-            violations=violations,
-            measured={name: round(value, 3) for name, value in measured.items()},
-            at=time.time(),
-        )
+        found = check(documents, observed, allowance, Counter(shot.cell.role for shot in shots))
+        found += _too_much(redone, allowance.redone)
+        names = {one.document_id for one in documents}
+        common = {**redone, "repeated": float(self.watch.repeated(names)), "together": float(len(shots))}
+        outcomes = []
+        for shot in shots:
+            measured = {**shot.measured, "done_s": done - shot.injected, **common}
+            outcomes.append(
+                Outcome(
+                    cell=shot.cell,
+                    seed=shot.seed,
+                    profile=self.profile,
+                    documents=len(shot.documents),
+                    pages=sum(one.pages for one in shot.documents),
+                    seconds=round(done - shot.began, 2),
+                    violations=[*shot.violations, *found],
+                    measured={name: round(value, 3) for name, value in measured.items()},
+                    at=time.time(),
+                )
+            )
+        return outcomes
 
     def settle(self) -> None:
         """After a red run: wait until nothing is under way, so that the next one begins at rest."""

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.faults.checker import check
-from tests.faults.injection import ANY, Allowance
+from tests.faults.injection import ANY, NOTHING, Allowance
 from tests.faults.observed import Death, Expected, Lag, Letter, Observed, Terminal
 
 pytestmark = pytest.mark.unit
@@ -36,8 +36,8 @@ CALM = Observed(
 KILLED = Allowance(deaths=1, exits=frozenset({-9}))
 
 
-def kinds(observed: Observed, allowance: Allowance | None = None, role: str = "join") -> list[str]:
-    found = check([GOOD, POISON], observed, *([allowance] if allowance else []), role=role)
+def kinds(observed: Observed, allowance: Allowance = NOTHING, broken: int = 1) -> list[str]:
+    found = check([GOOD, POISON], observed, allowance, {"join": broken})
     return sorted(violation.kind for violation in found)
 
 
@@ -91,6 +91,7 @@ def test_deaths_are_allowed_of_the_broken_role_in_number_and_kind():
     death = Death(role="join", exit=-9)
     assert kinds(replace(CALM, deaths=[death]), KILLED) == []
     assert kinds(replace(CALM, deaths=[death, death]), KILLED) == ["death"]
+    assert kinds(replace(CALM, deaths=[death, death]), KILLED, broken=2) == []
     assert kinds(replace(CALM, deaths=[replace(death, exit=1)]), KILLED) == ["death"]
     assert kinds(replace(CALM, deaths=[replace(death, role="ingest")]), KILLED) == ["death"]
     anyone = Allowance(deaths=ANY, exits=frozenset({4}))
