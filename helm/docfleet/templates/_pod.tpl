@@ -9,9 +9,6 @@
 {{- if .Values.passwords.existingSecret -}}
 {{- $_ := set $settings "limits" (mergeOverwrite ($settings.limits | default dict) (dict "passwords" "/etc/docfleet/passwords")) -}}
 {{- end -}}
-{{- if eq .Values.models.source "om" -}}
-{{- $_ := set $settings "engines" (mergeOverwrite ($settings.engines | default dict) (dict "models" "/models")) -}}
-{{- end -}}
 {{- $settings | toToml -}}
 {{- end -}}
 
@@ -21,6 +18,9 @@ runAsUser: {{ .Values.podSecurityContext.runAsUser }}
 runAsGroup: {{ .Values.podSecurityContext.runAsGroup }}
 fsGroup: {{ .Values.podSecurityContext.runAsGroup }}
 fsGroupChangePolicy: OnRootMismatch
+{{- with .Values.podSecurityContext.supplementalGroups }}
+supplementalGroups: {{ toJson . }}
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
 {{- end -}}
@@ -85,7 +85,7 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
-{{/* Pod of a short task with the command line. Takes root, config, serviceAccount, command or args, component and restart. */}}
+{{/* Pod of a short task with the command line. Takes root, config, serviceAccount, args, component and restart. */}}
 {{- define "docfleet.taskPod" -}}
 metadata:
   labels:
@@ -102,10 +102,7 @@ spec:
     - name: docfleet
       image: {{ include "docfleet.image" (dict "root" .root "variant" "core") }}
       imagePullPolicy: {{ .root.Values.images.pullPolicy }}
-      command: {{ toJson (.command | default (list "docfleet")) }}
-      {{- with .args }}
-      args: {{ toJson . }}
-      {{- end }}
+      args: {{ toJson .args }}
       securityContext: {{- include "docfleet.securityContext" .root | nindent 8 }}
       env:
         {{- include "docfleet.env" .root | nindent 8 }}
