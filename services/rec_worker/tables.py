@@ -10,11 +10,14 @@ All boxes are `[x0, y0, x1, y1]` in one frame, whichever; lines are horizontal.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from statistics import median
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from services.rec_worker.tiles import Tiles, cols_of, rows_of
 from shared.contracts.document import Cell, Table, rounded
@@ -25,7 +28,7 @@ from shared.models.table import TableCell
 MAX_CELLS = 5_000
 """Slots of a grid that is believed; the network's output ends far below."""
 MIN_PLACED = 0.9
-"""Share of the characters that must have found a cell."""
+"""Share of the characters, without blanks, that must stand at a cell that the network saw."""
 MIN_FILLED = 0.25
 """Share of the cells that must have text: a grid much finer than its text was imagined."""
 MAX_TORN = 0.34
@@ -36,6 +39,11 @@ FREE = 2
 """So many lines or cells may always be odd."""
 SNAP = 3
 """Characters around the place of a split in which a blank is preferred."""
+_WHOLE = re.compile(
+    r"(?P<number>[\d.,:%‰+−-]*\d[\d.,:%‰]*)|(?P<word>[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)|(?P<one>.)",
+    re.DOTALL,
+)
+"""What is never torn: a number with its signs, a word of letters other than Han, kana and Hangul; else a character."""
 
 
 class _Part(NamedTuple):
@@ -59,6 +67,8 @@ def build(cells: Sequence[TableCell], lines: Sequence[ReadLine], *, page_no: int
     tiles = Tiles.of(cells)
     if tiles is None:
         return None, "rows or columns of the grid are not in order"
+    seen = len(cells)
+    cells, tiles = tiles.whole()
     parts: dict[int, list[_Part]] = {}
     torn = 0
     for line in lines:
@@ -66,7 +76,7 @@ def build(cells: Sequence[TableCell], lines: Sequence[ReadLine], *, page_no: int
         torn += not blanks
         for index, part in found:
             parts.setdefault(index, []).append(part)
-    if doubt := _doubt(cells, lines, parts, torn):
+    if doubt := _doubt(cells, seen, lines, parts, torn):
         return None, doubt
     filled = [
         Cell(
@@ -76,15 +86,39 @@ def build(cells: Sequence[TableCell], lines: Sequence[ReadLine], *, page_no: int
             col_span=cell.col_span,
             text=_joined(parts.get(index, [])),
             column_header=cell.header,
-            bbox=[rounded(value) for value in cell.bbox],
+            bbox=[rounded(value) for value in cell.bbox] if index < seen or index in parts else None,
             page_no=page_no,
         )
         for index, cell in enumerate(cells)
     ]
-    taken = {(row, col) for cell in cells for row in rows_of(cell) for col in cols_of(cell)}
-    rows, cols = max(row for row, _ in taken) + 1, max(col for _, col in taken) + 1
-    filled += [Cell(row=r, col=c, page_no=page_no) for r in range(rows) for c in range(cols) if (r, c) not in taken]
-    return table_of(filled, page_no=page_no), ""
+    return table_of(_with_text(filled), page_no=page_no), ""
+
+
+def _with_text(cells: Sequence[Cell]) -> list[Cell]:
+    """Without outer rows and columns in which there is nothing: the network looks at the white around a table too.
+
+    Two rows and two columns are left in any case. Where a header went, the first row that is left is one.
+    """
+    held = [cell for cell in cells if cell.text]
+    if not held:
+        return list(cells)
+    top, bottom = min(c.row for c in held), max(c.row + c.row_span for c in held)
+    left, right = min(c.col for c in held), max(c.col + c.col_span for c in held)
+    if bottom - top < 2:
+        top, bottom = 0, max(c.row + c.row_span for c in cells)
+    if right - left < 2:
+        left, right = 0, max(c.col + c.col_span for c in cells)
+    headed = any(cell.column_header for cell in cells)
+    out = []
+    for cell in cells:
+        row, col = max(cell.row, top), max(cell.col, left)
+        row_span = min(cell.row + cell.row_span, bottom) - row
+        col_span = min(cell.col + cell.col_span, right) - col
+        if row_span > 0 and col_span > 0:
+            out.append(replace(cell, row=row - top, col=col - left, row_span=row_span, col_span=col_span))
+    if headed and not any(cell.column_header for cell in out):
+        out = [replace(cell, column_header=True) if cell.row == 0 else cell for cell in out]
+    return out
 
 
 def around(lines: Sequence[ReadLine]) -> list[float]:
@@ -100,21 +134,30 @@ def around(lines: Sequence[ReadLine]) -> list[float]:
 
 
 def _doubt(
-    cells: Sequence[TableCell], lines: Sequence[ReadLine], parts: Mapping[int, Sequence[_Part]], torn: int
+    cells: Sequence[TableCell], seen: int, lines: Sequence[ReadLine], parts: Mapping[int, Sequence[_Part]], torn: int
 ) -> str:
-    """Why this grid is not that of these lines; empty where nothing speaks against it."""
+    """Why this grid is not that of these lines; empty where nothing speaks against it. The network saw the first `seen` of the cells."""
     if torn > max(FREE, MAX_TORN * len(lines)):
         return f"it cuts {torn} of {len(lines)} lines in the middle of a word"
-    total = sum(len(line.text.strip()) - 1 for line in lines)
-    placed = sum(len(part.text) for found in parts.values() for part in found)
+    total = sum(len("".join(line.text.split())) for line in lines)
+    held = [(cells[index], part) for index, found in parts.items() if index < seen for part in found]
+    placed = sum(len("".join(part.text.split())) for cell, part in held if _meets(cell, part))
     if placed < MIN_PLACED * total:
         return f"only {placed} of {total} characters lie in cells"
-    if len(parts) < MIN_FILLED * len(cells):
-        return f"only {len(parts)} of {len(cells)} cells have text"
+    if len(parts) < MIN_FILLED * seen:
+        return f"only {len(parts)} of {seen} cells have text"
     crowded = sum(_side_by_side(found) for found in parts.values())
     if crowded > max(FREE, MAX_CROWDED * len(parts)):
         return f"{crowded} of {len(parts)} cells hold texts that stand side by side"
     return ""
+
+
+def _meets(cell: TableCell, part: _Part) -> bool:
+    """Whether a part of a line stands where the network saw the cell, or within a line's height of it."""
+    x0, y0, x1, y1 = cell.bbox
+    return (
+        part.x0 - part.height <= x1 and x0 <= part.x1 + part.height and y0 - part.height <= part.y <= y1 + part.height
+    )
 
 
 def _side_by_side(parts: Sequence[_Part]) -> bool:
@@ -148,7 +191,7 @@ def _problem(cells: Sequence[TableCell]) -> str:
 
 
 def _placed(line: ReadLine, tiles: Tiles) -> tuple[list[tuple[int, _Part]], bool]:
-    """The parts of a line with their cells, and whether it was split at blanks only. Places without a cell hold no text."""
+    """The parts of a line with their cells, and whether it was split at blanks only."""
     text = line.text.strip()
     if not text:
         return [], True
@@ -165,9 +208,9 @@ def _placed(line: ReadLine, tiles: Tiles) -> tuple[list[tuple[int, _Part]], bool
         if left is None or right is None or left == right:
             continue
         end, blank = _split(text, (edge - x0) / (x1 - x0))
+        blanks = blanks and blank
         if piece := text[begin:end].strip():
             parts.append((left, _Part(y, x, edge, height, piece)))
-            blanks = blanks and blank
         begin, x = max(begin, end), edge
     last = tiles.at(row, max(x + letter / 2, min(x1, x0 + letter)) if parts else (x0 + x1) / 2)
     if (piece := text[begin:].strip()) and last is not None:
@@ -176,14 +219,25 @@ def _placed(line: ReadLine, tiles: Tiles) -> tuple[list[tuple[int, _Part]], bool
 
 
 def _split(text: str, share: float) -> tuple[int, bool]:
-    """Index at which to split a text whose left part is `share` of its width, and whether there is a blank, which is preferred within `SNAP`."""
+    """Index at which to split a text whose left part is `share` of its width, and whether there is a blank, which is preferred within `SNAP`.
+
+    Where there is none it is the nearest place that is in no word and no number, rather between two of unlike kind; 0 or the whole length
+    where there is no such place inside.
+    """
     widths = [_width(character) for character in text]
     target, seen, index = share * sum(widths), 0.0, 0
     while index < len(text) and seen + widths[index] / 2 < target:
         seen += widths[index]
         index += 1
     near = [i for i in range(max(1, index - SNAP), min(len(text), index + SNAP + 1)) if text[i].isspace()]
-    return (min(near, key=lambda i: abs(i - index)), True) if near else (index, False)
+    if near:
+        return min(near, key=lambda i: abs(i - index)), True
+    whole = list(_WHOLE.finditer(text))
+    ends = {0: 0, **{one.end(): sum(widths[: one.end()]) for one in whole}}
+    changes = [
+        a.end() for a, b in pairwise(whole) if a.lastgroup != b.lastgroup and abs(ends[a.end()] - target) <= SNAP
+    ]
+    return min(changes or ends, key=lambda end: abs(ends[end] - target)), False
 
 
 def _width(text: str) -> int:

@@ -38,6 +38,18 @@ class Tiles:
         rows, cols = _Bands.of(cells, 1), _Bands.of(cells, 0)
         return cls(cells, rows, cols) if rows is not None and cols is not None else None
 
+    def whole(self) -> tuple[list[TableCell], Tiles]:
+        """The cells, then one for each place of the grid that has none, as large as its row and column: no text there is lost."""
+        rows, cols = self._rows.edges, self._cols.edges
+        missing = [
+            TableCell(row=r, col=c, bbox=[cols[c], rows[r], cols[c + 1], rows[r + 1]])
+            for r in range(len(rows) - 1)
+            for c in range(len(cols) - 1)
+            if (r, c) not in self._owner
+        ]
+        cells = [*self._cells, *missing]
+        return cells, Tiles(cells, self._rows, self._cols)
+
     def row(self, x: float, y: float) -> int:
         """The row of a point."""
         col = _tile(self._cols.edges, x)
