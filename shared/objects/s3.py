@@ -16,6 +16,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from email.utils import parsedate_to_datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,6 +37,8 @@ T = TypeVar("T")
 _MISSING = {"NoSuchKey", "NoSuchBucket", "NoSuchVersion", "NoSuchObject", "ResourceNotFound", "MethodNotAllowed"}
 """`MethodNotAllowed` is the answer for a delete marker."""
 _FORBIDDEN = {"AccessDenied", "Forbidden", "InvalidBucketName", "InvalidObjectName", "XMinioInvalidObjectName"}
+_SKEWED_S = 600.0
+"""S3 refuses requests signed more than 15 minutes from its own time; from here on that is taken to be the reason of a refusal."""
 _ATTEMPTS = 3
 _PAUSE_S = 0.2
 _CHUNK = 1 << 20
@@ -282,6 +285,8 @@ def _typed(work: Callable[[], T]) -> T:
 def _of_s3(error: S3Error) -> Exception:
     if error.code in _MISSING:
         return DocfleetError(ErrorCode.source_missing, "there is no such object")
+    if error.code in _FORBIDDEN and abs(wrong_s := _clock_error(error)) > _SKEWED_S:
+        return Unavailable("objects", f"the clock of this process is wrong by {wrong_s:.0f} s: the store refuses it")
     if error.code in _FORBIDDEN:
         return DocfleetError(
             ErrorCode.source_missing, f"the object cannot be reached with these credentials ({error.code})"
@@ -289,6 +294,15 @@ def _of_s3(error: S3Error) -> Exception:
     if error.code == "PreconditionFailed":
         return DocfleetError(ErrorCode.source_changed, "the object was replaced after it was announced")
     return Unavailable("objects", f"{error.code}: {error.message!s:.200}")
+
+
+def _clock_error(error: S3Error) -> float:
+    """By how many seconds our clock is ahead of the server's; 0 where it does not tell its time. A refused HEAD has no other reason in it."""
+    told = error.response.headers.get("Date") if error.response is not None else None
+    try:
+        return time.time() - parsedate_to_datetime(told).timestamp() if told else 0.0
+    except ValueError:
+        return 0.0
 
 
 def _stat_of(found: Any) -> ObjectStat:
