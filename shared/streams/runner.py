@@ -384,9 +384,10 @@ class Runner:
             metrics.ASSIGNED.labels(topic=topic).set(sum(place[0] == topic for place in places))
 
     def _begin_counting(self) -> None:
-        """Counters that alerts look at are there from the start: a rate needs a first value to rise from."""
+        """What alerts and dashboards look at is there from the start: a rate needs a first value to rise from."""
         for topic in self._topics:
             metrics.PROCESSED.labels(topic=topic)
+            metrics.PAUSED.labels(topic=topic).set(0)
             for code in ErrorCode:
                 metrics.DEAD_LETTERED.labels(topic=topic, code=str(code))
         for outcome in ("ok", "refused"):
