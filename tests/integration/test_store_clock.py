@@ -52,10 +52,10 @@ def store(server: ThreadingHTTPServer) -> S3Store:
 async def test_a_refusal_while_the_clocks_differ_is_no_fault_of_the_object(server, monkeypatch, ahead):
     monkeypatch.setattr(Refuses, "ahead", ahead)
     with pytest.raises(Unavailable, match="clock"):
-        await store(server).stat("b", "key.pdf")
+        await store(server).stat("bucket", "key.pdf")
 
 
 async def test_a_refusal_with_the_clocks_agreed_is_one_of_the_credentials(server):
     with pytest.raises(DocfleetError) as caught:
-        await store(server).stat("b", "key.pdf")
+        await store(server).stat("bucket", "key.pdf")
     assert caught.value.code is ErrorCode.source_missing
