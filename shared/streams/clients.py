@@ -106,6 +106,8 @@ def reader_config(settings: Settings, purpose: str) -> dict[str, Any]:
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
         "auto.offset.reset": "earliest",
+        # Means nothing without a group, but librdkafka refuses a `max.poll.interval.ms` (kafka.extra) below its default of 45 s.
+        "session.timeout.ms": settings.kafka.session_timeout_ms,
         "enable.partition.eof": True,
         "queued.max.messages.kbytes": 8_192,
     }
