@@ -36,7 +36,8 @@ def main() -> int:
             print(f"{place.cell.name:55} {state}")
         return 0
     if arguments.command == "summary":
-        print("\n".join(summary(everything, journal.read())))
+        journals = [journal, *map(Journal, arguments.beside)]
+        print("\n".join(summary(everything, [outcome for one in journals for outcome in one.read()])))
         return 0
     if arguments.command == "again":
         name, role, replicas = arguments.cell.split("/")
@@ -80,6 +81,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("command", choices=["list", "run", "again", "summary"])
     parser.add_argument("cell", nargs="?", help="for `again`: FAULT/ROLE/REPLICAS")
     parser.add_argument("--journal", type=Path, default=Path(".cache/faults"), help="folder of the journal")
+    parser.add_argument("--beside", type=Path, action="append", default=[], help="for `summary`: one more journal")
     parser.add_argument("--folder", type=Path, default=None, help="folder of logs; none is a temporary one")
     parser.add_argument("--seed", type=int, default=1, help="of the run; each injection has its own, made of this")
     parser.add_argument("--minutes", type=float, default=0, help="begin no injection after so many; 0: no limit")

@@ -46,31 +46,53 @@ def order(places: Iterable[Place], outcomes: Iterable[Outcome]) -> list[Cell]:
 
 
 def summary(places: Sequence[Place], outcomes: Sequence[Outcome]) -> list[str]:
-    """The journal in lines: what ran, what was red, which cells are not covered, how long it took to be whole again."""
+    """The journal in lines: what ran, how much was done again, what was red, which cells have no green run, every seed."""
     cells = [place.cell for place in places if place.reason is None]
     green = Counter(outcome.cell for outcome in outcomes if outcome.green)
     red = [outcome for outcome in outcomes if not outcome.green]
     covered = sum(green[cell] > 0 for cell in cells)
     lines = [
-        f"{len(outcomes)} injections, {len(outcomes) - len(red)} green, {len(red)} red",
-        f"{covered} of {len(cells)} cells have a green run ({len(places) - len(cells)} combinations are no cells, see `list`)",
+        f"{len(outcomes)} injections, {len(outcomes) - len(red)} green, {len(red)} red (a red one is mended, and its cell run again)",
+        f"{covered} of {len(cells)} cells have a green run ({len(places) - len(cells)} combinations are no cells: `list` says why)",
         f"{sum(o.documents for o in outcomes)} documents, {sum(o.pages for o in outcomes)} pages under faults",
         f"by profile: {_counted(o.profile for o in outcomes)}",
+        f"by commit: {_counted(o.code for o in outcomes)}",
     ]
-    lines += ["", f"{'injection':30}{'runs':>6}{'red':>5}{'done after, s':>16}{'most':>8}"]
+    lines += ["", f"{'injection':34}{'runs':>6}{'red':>5}{'whole again, s':>16}{'most':>8}"]
     for name in dict.fromkeys(cell.injection for cell in cells):
         mine = [outcome for outcome in outcomes if outcome.cell.injection == name]
-        done = sorted(outcome.measured.get("done_s", 0.0) for outcome in mine) or [0.0]
+        ready = sorted(outcome.measured.get("ready_s", 0.0) for outcome in mine) or [0.0]
         bad = sum(not outcome.green for outcome in mine)
-        lines.append(f"{name:30}{len(mine):>6}{bad:>5}{done[len(done) // 2]:>16.1f}{done[-1]:>8.1f}")
+        lines.append(f"{name:34}{len(mine):>6}{bad:>5}{ready[len(ready) // 2]:>16.1f}{ready[-1]:>8.1f}")
     lines += [
         "",
-        *(
-            f"red: {o.cell.name} seed {o.seed} ({o.code}): {', '.join(f'{v.kind} {v.what[:150]!r}' for v in o.violations[:3])}"
-            for o in red
-        ),
+        "work done again (records of the stages; what was in flight in who died; answers repeated), most of one rest:",
     ]
-    lines += [f"not covered: {cell.name}" for cell in cells if not green[cell]]
+    for name in dict.fromkeys(cell.injection for cell in cells):
+        mine = [outcome for outcome in outcomes if outcome.cell.injection == name and "redone" in outcome.measured]
+        if mine:
+            most = {
+                what: max(o.measured[what] for o in mine) for what in ("redelivered", "redone", "in_flight", "repeated")
+            }
+            lines.append(f"{name:34}" + "  ".join(f"{what} {count:g}" for what, count in most.items()))
+    gaps: dict[str, list[float]] = {}
+    for outcome in outcomes:
+        for what, seconds in outcome.measured.items():
+            if what.startswith("gap_"):
+                gaps.setdefault(what, []).append(seconds)
+    if gaps:
+        lines += ["", "longest time without an output at a rolling restart, seconds:"]
+        lines += [f"{what[4:-2]:34}" + ", ".join(f"{value:.1f}" for value in values) for what, values in gaps.items()]
+    lines += [""] + [
+        f"red: {o.cell.name} seed {o.seed} ({o.code}): "
+        + ", ".join(f"{v.kind}: {' '.join(v.what.split())[:200]}" for v in o.violations[:2])
+        for o in red
+    ]
+    lines += [f"no green run: {cell.name}" for cell in cells if not green[cell]]
+    lines += ["", "seeds (again: `python -m tests.faults again CELL --seed SEED`):"]
+    for cell in dict.fromkeys(outcome.cell for outcome in outcomes):
+        seeds = [f"{o.seed}{'' if o.green else ' (red)'}" for o in outcomes if o.cell == cell]
+        lines.append(f"{cell.name:55}{', '.join(seeds)}")
     return lines
 
 

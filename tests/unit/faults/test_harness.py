@@ -85,7 +85,7 @@ def test_the_summary_names_what_was_red_and_what_is_not_covered():
     assert "2 injections, 1 green, 1 red" in text
     assert "1 of 3 cells have a green run" in text
     assert "red: sigkill/join/2 seed 9" in text
-    assert "not covered: sigterm/rec_worker/1" in text
+    assert "no green run: sigterm/rec_worker/1" in text
 
 
 def test_every_combination_is_a_cell_or_says_why_not():
