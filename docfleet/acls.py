@@ -22,7 +22,7 @@ from confluent_kafka.admin import (
 
 from shared.settings import GROUPS, Settings
 from shared.streams.catalog import STAGES, Catalog, Topic
-from shared.streams.clients import admin_config
+from shared.streams.clients import admin_config, reader_group
 from shared.streams.refusals import unavailable
 
 TIMEOUT_S = 30.0
@@ -78,6 +78,7 @@ def rights(role: str, catalog: Catalog) -> list[Right]:
         found |= {Right("topic", topic.name, "Read") for topic in catalog.read_by(group)}
     found |= {Right("topic", topic.name, "Read") for topic in catalog.read_without_group(role)}
     found |= {Right("topic", topic.name, "Write") for topic in catalog.written_by(role)}
+    found |= {Right("group", reader_group(purpose), "Describe") for purpose in _reads_as(role)}
     if role == "join":
         found |= _proofs(catalog)
     elif role == "tools":
@@ -86,6 +87,18 @@ def rights(role: str, catalog: Catalog) -> list[Right]:
         found |= _trim(catalog)
     described = {(one.resource, one.name) for one in found if one.operation in _INCLUDE_DESCRIBE}
     return sorted(one for one in found if one.operation != "Describe" or (one.resource, one.name) not in described)
+
+
+def _reads_as(role: str) -> tuple[str, ...]:
+    """For what it has consumers without a group (`shared.streams.clients.reader_config`)."""
+    if role in STAGES:
+        return ("control",)
+    return {
+        "join": ("join-start",),
+        "users": ("client",),
+        "tools": ("client", "dlq", "topics"),
+        "trim": ("topics",),
+    }.get(role, ())
 
 
 _INCLUDE_DESCRIBE = {"Read", "Write", "Delete", "Alter"}

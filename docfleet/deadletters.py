@@ -168,6 +168,8 @@ class Reader:
         try:
             with Cluster(self._settings) as cluster:
                 if deadletter.TOPIC not in cluster.partitions():
+                    if refusal := cluster.hidden(deadletter.TOPIC):
+                        raise self._away(refusal)
                     raise Unavailable("broker", f"topic {deadletter.TOPIC} is not there; run `docfleet topics apply`")
                 return cluster.ends(deadletter.TOPIC)
         except KafkaException as error:

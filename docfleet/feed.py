@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Literal, cast
 
 import structlog
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 
 from shared.contracts.codec import decode
 from shared.contracts.errors import DocfleetError, Unavailable
 from shared.contracts.records import DocumentParsed, DocumentProgress, Result, decode_result
 from shared.settings import Settings
 from shared.streams.clients import reader_config
-from shared.streams.refusals import refused
+from shared.streams.refusals import refused, unavailable
 
 log = structlog.get_logger()
 
@@ -73,8 +73,8 @@ class Feed:
         messages = self._consumer.consume(500, timeout=0) or self._consumer.consume(1, timeout=timeout_s)
         for message in messages:
             if message.error() is not None:
-                if refusal := refused(self._kafka, message.error(), "read", message.topic() or "docs.*"):
-                    raise refusal
+                if message.error().code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                    raise unavailable(self._kafka, message.error(), "read", message.topic() or "")
                 log.warning("feed", topic=message.topic(), error=message.error().str())
                 continue
             value = message.value()

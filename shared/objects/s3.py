@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import re
 import ssl
 import time
 import uuid
@@ -37,6 +38,7 @@ T = TypeVar("T")
 _MISSING = {"NoSuchKey", "NoSuchBucket", "NoSuchVersion", "NoSuchObject", "ResourceNotFound", "MethodNotAllowed"}
 """`MethodNotAllowed` is the answer for a delete marker."""
 _FORBIDDEN = {"AccessDenied", "Forbidden", "InvalidBucketName", "InvalidObjectName", "XMinioInvalidObjectName"}
+_CODE = re.compile(r"<Code>(\w{1,80})</Code>")
 _SKEWED_S = 600.0
 """S3 refuses requests signed more than 15 minutes from its own time; from here on that is taken to be the reason of a refusal."""
 _ATTEMPTS = 3
@@ -257,7 +259,9 @@ class S3Store:
                     if error.code not in _MISSING:
                         raise
             # 409: another conditional put of the same key was under way; 404 after 412: removed in between.
-            trouble = f"PUT {bucket}/{key} was answered {answer.status_code}: {answer.text[:200]}"
+            # Only the code of the answer: the rest may repeat what was signed, and with which key.
+            told = _CODE.search(answer.text[:2_000])
+            trouble = f"PUT {bucket}/{key} was answered {answer.status_code} {told[1] if told else ''}".rstrip()
         raise Unavailable("objects", trouble)
 
     def _read(self, bucket: str, key: str, etag: str | None, version_id: str | None) -> bytes:

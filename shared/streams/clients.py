@@ -102,7 +102,7 @@ def consumer_config(settings: Settings, group: str, member: str = "") -> dict[st
 def reader_config(settings: Settings, purpose: str) -> dict[str, Any]:
     """A consumer that is assigned its partitions, belongs to no group and commits nothing (docs.control, tools)."""
     config = _common(settings) | {
-        "group.id": f"docfleet-{purpose}",
+        "group.id": reader_group(purpose),
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
         "auto.offset.reset": "earliest",
@@ -114,6 +114,12 @@ def reader_config(settings: Settings, purpose: str) -> dict[str, Any]:
     if settings.kafka.embedded:
         config |= {"fetch.wait.max.ms": 100, "allow.auto.create.topics": True}
     return config | settings.kafka.extra
+
+
+def reader_group(purpose: str) -> str:
+    """The group that such a consumer names and never joins. librdkafka asks for its coordinator all the same, which a broker with an
+    authorizer answers only to who may describe it."""
+    return f"docfleet-{purpose}"
 
 
 def producer_config(settings: Settings) -> dict[str, Any]:

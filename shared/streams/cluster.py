@@ -71,6 +71,11 @@ class Cluster:
         topics = self._admin.list_topics(timeout=TIMEOUT_S).topics
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
+    def hidden(self, topic: str) -> KafkaError | None:
+        """The broker's refusal, where a topic is missing among `partitions` because we may not see it."""
+        error = self._admin.list_topics(topic, timeout=TIMEOUT_S).topics[topic].error
+        return error if error is not None and error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED else None
+
     def await_partitions(self, wanted: dict[str, int], timeout_s: float = 30.0) -> None:
         """Wait until topics that were just created are known with all their partitions, each with a leader."""
         end = time.monotonic() + timeout_s

@@ -168,7 +168,7 @@ class Poller:
                 )
             elif error.fatal():
                 raise KafkaException(error)
-            elif refusal := refused(self._settings.kafka, error, "read", message.topic() or self._group):
+            elif refusal := refused(self._settings.kafka, error, "read", message.topic() or self._named()):
                 # It would not change while the process waits: librdkafka tells it once, and never that it is over.
                 raise refusal
             else:
@@ -187,6 +187,10 @@ class Poller:
         elif error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             self._down_since = self._down_since or time.monotonic()
             self._listener.broker(False, f"{error.str()}; has `docfleet topics apply` been run?")
+
+    def _named(self) -> str:
+        """The group, for who is refused it."""
+        return f"{self._group} (topics {', '.join(self._topics)})"
 
     def _probe(self) -> None:
         """Ask a broker that was reported down for metadata, now and then, briefly."""

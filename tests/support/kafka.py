@@ -89,7 +89,7 @@ class KafkaServer:
 
     def _launch(self, program: str, libs: Path) -> None:
         """Format at the first start, and spawn; does not wait for an answer."""
-        base = [program, "-Xms128m", f"-Xmx{self._memory_mb}m", *_JAVA, "-cp", f"{libs}/*"]
+        base = [program, "-Xms128m", f"-Xmx{self._memory_mb}m", *_JAVA, *self._java_options(), "-cp", f"{libs}/*"]
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="docfleet-kafka-"))
             if not self.port:
@@ -104,6 +104,10 @@ class KafkaServer:
                 capture_output=True,
             )
         self._process = spawn([*base, "kafka.Kafka", "server.properties"], self._folder / "server.log", self._folder)
+
+    def _java_options(self) -> list[str]:
+        """More options of the Java machine."""
+        return []
 
     def _formatting(self) -> list[str]:
         """Options of the tool that formats a log folder."""

@@ -64,6 +64,7 @@ class S3Server:
             "s3.port.iceberg": "0",
             "s3.port.lance": "0",
             **{name: str(port) for name, port in self._ports.items()},
+            **self._more_options(),
         }
         environment = {
             "AWS_ACCESS_KEY_ID": self.access_key,
@@ -89,10 +90,19 @@ class S3Server:
                 self.stop()
                 raise AssertionError(f"the S3 server did not start: {text[-2000:]}")
             try:
-                with urllib.request.urlopen(f"http://{self.endpoint}/healthz", timeout=1):
-                    return
+                self._ask()
+                return
             except OSError:
                 time.sleep(0.1)
+
+    def _more_options(self) -> dict[str, str]:
+        """More options of `weed mini`."""
+        return {}
+
+    def _ask(self) -> None:
+        """Raises `OSError` while the server does not answer."""
+        with urllib.request.urlopen(f"http://{self.endpoint}/healthz", timeout=1):
+            pass
 
     def pause(self) -> None:
         """End the server and keep what it holds; `start` brings it back on the same port."""

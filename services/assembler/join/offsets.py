@@ -7,15 +7,16 @@ an error that passes.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AclOperation, AdminClient
 
 from services.assembler.join.events import CONTROL, OPEN, PARSED, RESULTS, SOURCES
 from services.assembler.join.positions import Place
 from shared.settings import GROUPS, Settings
-from shared.streams.clients import consumer_config, reader_config
+from shared.streams.clients import admin_config, consumer_config, reader_config
 from shared.streams.refusals import refused
 
 PATIENCE_S = 30.0
@@ -62,6 +63,7 @@ def checked_partitions(settings: Settings) -> int:
             raise CannotStart(
                 f"the join's topics need the same number of partitions: {counts}; run `docfleet topics apply`"
             )
+        _check_rights(settings, names)
         places = [TopicPartition(topic, number) for topic in SOURCES for number in range(counts[RESULTS])]
         found = patiently(lambda: consumer.committed(places, timeout=10))
     except KafkaException as error:
@@ -76,6 +78,22 @@ def checked_partitions(settings: Settings) -> int:
             "run `docfleet topics apply` once before the services start"
         )
     return counts[RESULTS]
+
+
+def _check_rights(settings: Settings, topics: Iterable[str]) -> None:
+    """Faust's consumer is told nothing when it may not read, and would wait for events that never come.
+
+    Raises `CannotStart`, `KafkaException`.
+    """
+    admin = AdminClient(admin_config(settings))
+    asked = TopicCollection(list(topics))
+    for name, future in admin.describe_topics(
+        asked, include_authorized_operations=True, request_timeout=PATIENCE_S
+    ).items():
+        may = future.result(timeout=PATIENCE_S).authorized_operations
+        if may is not None and AclOperation.READ not in may:
+            refusal = refused(settings.kafka, KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), "read", name)
+            raise CannotStart(str(refusal))
 
 
 def committed(settings: Settings, places: set[Place]) -> dict[Place, int]:
