@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import faulthandler
 import importlib
 import inspect
@@ -131,7 +132,7 @@ def _run(methods: dict[str, _Method], request: wire.Request, fds: list[int]) -> 
         sizes = [block.nbytes for block in blocks]
         return wire.Answer(request.call, body, sizes, large, resident=resident_bytes()), blocks
     except BaseException as error:
-        spent = isinstance(error, MemoryError) or isinstance(error.__cause__, MemoryError)
+        spent = _out_of_memory(error) or _out_of_memory(error.__cause__)
         answer = wire.Answer(request.call, b"", [], raised=_raised(error), resident=resident_bytes(), spent=spent)
         return answer, []
     finally:
@@ -140,8 +141,13 @@ def _run(methods: dict[str, _Method], request: wire.Request, fds: list[int]) -> 
                 block.close()
 
 
+def _out_of_memory(error: BaseException | None) -> bool:
+    """Whether there was no memory for an object, or none to map a block."""
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+
+
 def _raised(error: BaseException) -> wire.Raised:
-    if isinstance(error, MemoryError):
+    if _out_of_memory(error):
         return wire.Raised(
             ErrorCode.resource_limit, "this needs more memory than a child process may take (limits.child_memory_bytes)"
         )

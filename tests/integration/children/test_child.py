@@ -199,6 +199,17 @@ async def test_memory_beyond_the_limit_is_a_typed_error() -> None:
         assert one.pid != first, "a child that ran out of memory is replaced"
 
 
+async def test_a_block_that_cannot_be_mapped_for_want_of_memory_is_the_same_typed_error() -> None:
+    async with child(memory_bytes=2**29) as one:
+        await one.start()
+        first = one.pid
+        with Block.allocate(2**30) as large, pytest.raises(DocfleetError) as error:
+            await one.call("invert", Ask(), [large], returns=Told)
+        assert error.value.code is ErrorCode.resource_limit
+        assert (await one.call("echo", Ask("still here"), returns=Told))[0].text == "still here"
+        assert one.pid != first, "a child that ran out of memory is replaced"
+
+
 async def test_recycling_at_the_memory_mark_loses_nothing() -> None:
     async with child(recycle_bytes=150 * 2**20, threads=4) as one:
         calls = [one.call("take", Ask(number=20 * 2**20), returns=Told) for _ in range(40)]
