@@ -60,7 +60,7 @@ class Node(KafkaServer):
         """Begin to start; a cluster waits for all of them at once."""
         self._launch(java(), jars())
 
-    def wait(self, timeout_s: float = 90.0) -> None:
+    def wait(self, timeout_s: float = 240.0) -> None:
         """Until it answers."""
         self._wait(timeout_s)
 
@@ -127,7 +127,7 @@ class KafkaCluster:
         found = self.admin().list_topics(timeout=10).topics
         return min(len(p.isrs) for name in topics for p in found[name].partitions.values())
 
-    def until(self, condition: Any, what: str, timeout_s: float = 90.0) -> None:
+    def until(self, condition: Any, what: str, timeout_s: float = 240.0) -> None:
         """Wait; a cluster that cannot answer counts as not yet."""
         limit = time.monotonic() + timeout_s
         while True:

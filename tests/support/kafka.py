@@ -143,7 +143,7 @@ class KafkaServer:
             **self._options,
         }
 
-    def _wait(self, timeout_s: float = 60.0) -> None:
+    def _wait(self, timeout_s: float = 240.0) -> None:
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         limit = time.monotonic() + timeout_s
         while True:

@@ -80,7 +80,7 @@ class S3Server:
         self._wait()
         return self
 
-    def _wait(self, timeout_s: float = 60.0) -> None:
+    def _wait(self, timeout_s: float = 240.0) -> None:
         limit = time.monotonic() + timeout_s
         while True:
             assert self._process is not None
