@@ -61,7 +61,13 @@ def python(settings: Settings) -> Iterator[Finding]:
 
 
 def engines(settings: Settings) -> Iterator[Finding]:
-    """At least one engine of the configured kind can be imported."""
+    """At least one engine of the configured kind can be imported; of an NPU also the card and what was built for it."""
+    if settings.engines.kind in ("ascend", "cann"):
+        from docfleet import npu
+
+        for row in npu.look(settings.engines):
+            yield Finding(*row)
+        return
     wanted = ["openvino", "onnxruntime"] if settings.engines.kind == "auto" else [settings.engines.kind]
     problems = []
     for name in wanted:
