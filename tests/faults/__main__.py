@@ -67,7 +67,7 @@ def main() -> int:
             f"{outcome.seconds:6.1f} s {outcome.measured}",
             flush=True,
         )
-        for violation in outcome.violations:
+        for violation in outcome.violations[:20]:
             print(f"    {violation.kind}: {violation.what}", flush=True)
     for line in campaign.left_out:
         print(f"left out: {line}", flush=True)

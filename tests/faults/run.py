@@ -46,7 +46,7 @@ class Arena:
         *,
         profile: str = "light",
         rate: float = 3.0,
-        patience_s: float = 150,
+        patience_s: float = 600,
     ) -> None:
         """`rate`: documents a second. `patience_s`: within so long after a fault everything must be done."""
         self.fleet = fleet
