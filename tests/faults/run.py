@@ -20,7 +20,7 @@ from tests.faults.submitting import Load, Submitter, expected, upload
 from tests.faults.watch import Watch
 
 NOBODY = Expected(document_id="", template="", status="", pages=0, digest=None, objects=frozenset())
-LEAST, MOST = 6, 10
+LEAST, MOST = 4, 6
 """Documents that a run submits: at least, and at most."""
 
 
