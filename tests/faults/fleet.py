@@ -120,7 +120,7 @@ class Fleet:
         self._forge = self._forge or Forge(self.folder / "forge.log", {MARK: self.run})
         return Member(role, self._forge.start, self._number, self.folder, env, port)
 
-    def scale(self, role: Role, replicas: int, wait_s: float = 60.0) -> None:
+    def scale(self, role: Role, replicas: int, wait_s: float = 120.0) -> None:
         """Bring a role to so many processes, as a Deployment would: the youngest leave by SIGTERM. Waits until that is so."""
         with self._lock:
             self.replicas[role] = replicas
@@ -131,7 +131,7 @@ class Fleet:
             member.terminate(wait_s)
         self.wait_ready(role, seconds=wait_s)
 
-    def wait_ready(self, *roles: Role, seconds: float = 180.0) -> None:
+    def wait_ready(self, *roles: Role, seconds: float = 300.0) -> None:
         """Wait until each role has its number of ready processes. AssertionError with the log of one that is not, after `seconds`."""
         deadline = time.monotonic() + seconds
         for role in roles or ROLES:

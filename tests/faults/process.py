@@ -77,7 +77,7 @@ class Member:
             self.asked = True
         self.process.send_signal(number)
 
-    def terminate(self, timeout_s: float = 60.0) -> int:
+    def terminate(self, timeout_s: float = 120.0) -> int:
         """SIGTERM, as Kubernetes sends it, and wait for the exit code. Raises `TimeoutExpired`."""
         self.send(signal.SIGTERM)
         return self.process.wait(timeout_s)

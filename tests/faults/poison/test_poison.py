@@ -41,7 +41,7 @@ MODULES: Mapping[Role, tuple[str, ...]] = {
     "rec_worker": ("tests.faults.poison.worker", "rec_worker"),
 }
 ENV = {
-    "DOCFLEET_LIMITS__PAGE_TIMEOUT_S": "3",
+    "DOCFLEET_LIMITS__PAGE_TIMEOUT_S": "10",  # a sound page takes some 20 ms, on a busy machine up to a second
     "DOCFLEET_LIMITS__CHILD_MEMORY_BYTES": str(700 * 2**20),
 }
 

@@ -35,8 +35,9 @@ class Harmed:
         return await self._stage.process(delivery)
 
 
-def make(settings: Settings) -> Stage[Any]:
-    stage: Any = light.make(settings)
+def make(role: str, settings: Settings) -> Stage[Any]:
+    """The stage of a role, harmed."""
+    stage: Any = light.make(role, settings)
     if stage.name == "rec_worker":
         return Harmed(stage)
     documents = stage._pages.documents
@@ -51,4 +52,4 @@ def make(settings: Settings) -> Stage[Any]:
 
 
 if __name__ == "__main__":
-    sys.exit(run(make))
+    sys.exit(run(lambda settings: make(sys.argv[1], settings)))
