@@ -85,4 +85,4 @@ class Writer:
 
     def flush(self) -> None:
         """Wait for the acknowledgements; AssertionError where one is missing."""
-        assert self._producer.flush(20) == 0, "records were not acknowledged"
+        assert self._producer.flush(120) == 0, "records were not acknowledged"
