@@ -146,6 +146,8 @@ def _doubt(
         return f"only {placed} of {total} characters lie in cells"
     if len(parts) < MIN_FILLED * seen:
         return f"only {len(parts)} of {seen} cells have text"
+    if _is_shifted([cells[index] for index, found in parts.items() if found]):
+        return "names and values stand in different columns"
     crowded = sum(_side_by_side(found) for found in parts.values())
     if crowded > max(FREE, MAX_CROWDED * len(parts)):
         return f"{crowded} of {len(parts)} cells hold texts that stand side by side"
@@ -158,6 +160,14 @@ def _meets(cell: TableCell, part: _Part) -> bool:
     return (
         part.x0 - part.height <= x1 and x0 <= part.x1 + part.height and y0 - part.height <= part.y <= y1 + part.height
     )
+
+
+def _is_shifted(filled: Sequence[TableCell]) -> bool:
+    """Whether a column has a name and nothing below it, and another, not the first, has values and no name: these belong together."""
+    head = max((cell.row + cell.row_span for cell in filled if cell.header), default=1)
+    named = {col for cell in filled if cell.row < head for col in cols_of(cell)}
+    valued = {col for cell in filled if cell.row + cell.row_span > head for col in cols_of(cell)}
+    return bool(named - valued) and bool(valued - named - {0})
 
 
 def _side_by_side(parts: Sequence[_Part]) -> bool:

@@ -154,6 +154,20 @@ def test_a_grid_whose_boxes_are_not_where_the_text_is_is_refused() -> None:
     assert "characters lie in cells" in said
 
 
+def test_a_grid_with_names_over_nothing_and_values_without_a_name_is_refused() -> None:
+    lines = [
+        line("12", c * 100 + 20, r * 20 + 4, c * 100 + 40, r * 20 + 16)
+        for r in range(4)
+        for c in range(4)
+        if c != (2 if r else 3)
+    ]
+    table, said = tables.build(grid(4, 4), lines, page_no=1)
+    assert table is None
+    assert "different columns" in said
+    corner = [one for one in lines if one.bbox[1] > 20 or one.bbox[0] > 100]  # a first column needs no name
+    assert tables.build(grid(4, 4)[:3] + grid(4, 4)[4:], [x for x in corner if x.bbox[0] < 220], page_no=1)[0]
+
+
 @pytest.mark.parametrize(
     ("cells", "why"),
     [
