@@ -23,7 +23,9 @@ from shared.streams.clients import admin_config, reader_config
 T = TypeVar("T")
 
 TIMEOUT_S = 15.0
-"""For one request, and for a coordinator that is moving at that very moment."""
+"""For one request."""
+PATIENCE_S = 60.0
+"""For a coordinator that is moving, or that a new cluster is about to make. Less than a worker's consumer may be silent (`runner.run`)."""
 
 _PASSING = {
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -178,11 +180,11 @@ def read_committed(consumer: Any, partitions: list[TopicPartition]) -> list[Topi
 
 
 def patiently(ask: Callable[[], T]) -> T:
-    """What `ask` returns, asked again for `TIMEOUT_S` while the broker that has to answer is moving or has not heard yet.
+    """What `ask` returns, asked again for `PATIENCE_S` while the broker that has to answer is moving or has not heard yet.
 
     An answer that is a list of partitions fails with the first of their errors.
     """
-    end = time.monotonic() + TIMEOUT_S
+    end = time.monotonic() + PATIENCE_S
     while True:
         try:
             answer = ask()
