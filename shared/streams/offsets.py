@@ -29,6 +29,10 @@ WINDOW = 2_000
 """Offsets ahead of the position beyond which nothing is admitted."""
 MAX_METADATA = 3_000
 """Characters of metadata that a broker surely keeps (its default limit is 4,096)."""
+PROBATION = 8
+"""Records of a partition, beside those that its metadata names, that run alone after an unclean death, at most. While one runs alone the
+process works on nothing else, so that a stage with hundreds in flight would read its backlog one by one. A guilty record that stands
+further back kills again, and stands so much nearer to the front the next time."""
 FATAL_DEATHS = 2
 """Deaths alone that convict a record."""
 

@@ -32,7 +32,7 @@ from shared.streams.catalog import load
 from shared.streams.clients import group_of
 from shared.streams.control import Cancelled, Control
 from shared.streams.life import Life
-from shared.streams.offsets import OffsetTracker
+from shared.streams.offsets import PROBATION, OffsetTracker
 from shared.streams.outputs import Outputs
 from shared.streams.poller import Poller
 from shared.streams.rebalance import Start
@@ -315,7 +315,7 @@ class Runner:
         new = []
         for start in starts:
             self._epoch += 1
-            tracker = OffsetTracker(start.offset, start.metadata, probation=self._limits.max_in_flight)
+            tracker = OffsetTracker(start.offset, start.metadata, probation=min(PROBATION, self._limits.max_in_flight))
             assignment = Assignment(start.topic, start.partition, self._epoch, tracker)
             assignment.committed = (start.offset, start.metadata)
             self._admission.assign(assignment)
