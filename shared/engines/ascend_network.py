@@ -142,8 +142,11 @@ class AscendNetwork:
     def _once(self, arrays: tuple[Array, ...]) -> list[Array] | DocfleetError:
         """The outputs, or why there are none."""
         name = self.built.model
+        # Copied here, in the caller's thread: the loop serves the sessions of all networks.
+        given = [Block.of(np.ascontiguousarray(array)) for array in arrays]
+        feeds = Feeds([array.shape for array in arrays])
         try:
-            ran, blocks = self._loop.run(self._call(arrays))
+            ran, blocks = self._loop.run(self._child.call("infer", feeds, given, returns=Ran))
         except ChildDied as error:
             return DocfleetError(ErrorCode.crashed, f"the session of {name} ended while it ran ({error!s:.200})")
         except ChildStalled as error:
@@ -151,6 +154,9 @@ class AscendNetwork:
         except Unavailable as error:
             self._lost(str(error))
             return DocfleetError(ErrorCode.crashed, f"no session of {name} can be opened ({error!s:.300})")
+        finally:
+            for block in given:
+                block.close()
         if ran.failure is None:
             return self._outputs(ran, blocks)
         if ran.failure in (Failure.memory, Failure.device):
@@ -159,14 +165,6 @@ class AscendNetwork:
         return DocfleetError(
             _CODES[ran.failure], f"{name} failed on the NPU: {what.get(ran.failure, ran.failure.value)} ({ran.why})"
         )
-
-    async def _call(self, arrays: tuple[Array, ...]) -> tuple[Ran, list[Block]]:
-        blocks = [Block.of(np.ascontiguousarray(array)) for array in arrays]
-        try:
-            return await self._child.call("infer", Feeds([array.shape for array in arrays]), blocks, returns=Ran)
-        finally:
-            for block in blocks:
-                block.close()
 
     async def _worn(self) -> None:
         self._child.recycle()

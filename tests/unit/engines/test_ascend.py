@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from shared.contracts.errors import DocfleetError
 from shared.engines import ascend_card, ascend_file
 from shared.engines.ascend_environment import ROLES, check_visible, environment_of
 from shared.engines.ascend_failures import Failure, code_of, failure_of, reason
+from shared.models.manifest import manifest, names
+from shared.settings import Engines
 
 pytestmark = pytest.mark.unit
 
@@ -160,3 +164,36 @@ def test_files_that_ais_bench_accepts_and_not(tmp_path: Path, monkeypatch: pytes
         ascend_file.check_file(tmp_path / "folder.om")
     with pytest.raises(DocfleetError, match=r"does not end in \.om"):
         ascend_file.check_file(tmp_path / "network.onnx")
+
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_pages_say_the_variables_settings_and_gears_that_there_are() -> None:
+    page = (ROOT / "docs" / "ascend.md").read_text()
+    for variables in ROLES.values():
+        for name, value in variables.items():
+            assert f"{name}={value}" in page
+    for name in set(re.findall(r"DOCFLEET_ENGINES__([A-Z_]+)", page)):
+        assert name.lower() in Engines.model_fields
+    told = {name: int(count) for name, count in re.findall(r"\(`(ppocrv6-[a-z*-]+)`\) \|.*\| (\d+)", page)}
+    assert set(told) == {"ppocrv6-det-small", "ppocrv6-rec-*"}
+    for pattern, count in told.items():
+        for name in names():
+            entry = manifest(name).ascend
+            if re.fullmatch(pattern.replace("*", ".*"), name) and entry is not None:
+                assert len(entry.gears()) == count
+
+
+@pytest.mark.parametrize("values", ["ascend-values.yaml", "volcano-values.yaml"])
+def test_the_chart_s_values_for_npu_nodes_go_with_the_engine(values: str) -> None:
+    given = yaml.safe_load((ROOT / "helm" / "docfleet" / "ci" / values).read_text())
+    assert given["models"]["source"] == "om"
+    stages = {name: stage for name, stage in given["stages"].items() if "accelerator" in stage}
+    assert stages
+    for stage in stages.values():
+        assert stage["image"] == "ascend"
+        assert stage["accelerator"]["resource"].startswith("huawei.com/")
+        for variable in stage.get("extraEnv", []):
+            if variable["name"] in ROLES["session"]:
+                assert variable["value"] == ROLES["session"][variable["name"]]
