@@ -22,14 +22,19 @@ pytestmark = [
 ]
 
 
+EMPTY_FIELD = (200, 226, 400, 246)
+
+
 def form() -> bytes:
     document = pymupdf.open()
     page = document.new_page()
     page.insert_text((72, 100), "Name of the ship")
     page.insert_text((100, 180), "Needs a crane")
+    page.insert_text((72, 240), "Draught in metres")
     for kind, name, value, box in (
         (pymupdf.PDF_WIDGET_TYPE_TEXT, "ship", "Storm and Wave", (200, 86, 400, 106)),
         (pymupdf.PDF_WIDGET_TYPE_CHECKBOX, "crane", True, (72, 168, 86, 182)),
+        (pymupdf.PDF_WIDGET_TYPE_TEXT, "draught", "", EMPTY_FIELD),
     ):
         widget = pymupdf.Widget()
         widget.field_type, widget.field_name, widget.field_value = kind, name, value
@@ -134,5 +139,8 @@ def test_a_form_keeps_what_was_filled_in_and_what_was_noted(parsed):
     page = parsed("form")
     for text in ("Name of the ship", "Storm and Wave", "Needs a crane", "Please call back"):
         assert page.body.count(_plain(text)) == 1, text
+    (empty,) = (block for block in page.document.blocks if block.label == "form_field" and not block.text)
+    assert empty.method == "form"
+    assert empty.prov[0].bbox == pytest.approx(EMPTY_FIELD, abs=1.0)
     assert page.layer("notes") == {"ask the harbour master": None}
     assert "harbourmaster" not in page.markdown
