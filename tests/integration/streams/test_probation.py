@@ -26,4 +26,6 @@ async def test_a_death_sends_a_few_records_of_a_partition_through_alone_and_not_
     alone = [name for name in names if not run.stage.company[name]]
     assert alone[:PROBATION] == names[:PROBATION]
     assert names[20] in alone, "what was named as in flight runs alone, wherever it is"
-    assert len(alone) <= PROBATION + 3, "the others run together (the first and the last of them may happen to be alone)"
+    assert len(alone) <= PROBATION + 3, (
+        "the others run together (the first and the last of them may happen to be alone)"
+    )
