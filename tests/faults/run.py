@@ -20,8 +20,8 @@ from tests.faults.submitting import Load, Submitter, expected, upload
 from tests.faults.watch import Watch
 
 NOBODY = Expected(document_id="", template="", status="", pages=0, digest=None, objects=frozenset())
-LEAST, MOST = 4, 6
-"""Documents that a run submits: at least, and at most."""
+OPEN = 4
+"""Documents that are under way at any moment of a run."""
 
 
 class Shot:
@@ -115,9 +115,10 @@ class Arena:
         """A fault into the fleet under the load of documents of its own. Returns when everybody is ready again. Raises `NotInjected`."""
         rng = random.Random(f"{cell.name}/{seed}")
         shot = Shot(cell, seed)
-        with Load(self._submitter, self.known, f"{self.fleet.run}-{seed:08x}", rng, self.rate, MOST) as load:
+        name = f"{self.fleet.run}-{seed:08x}"
+        with Load(self._submitter, self.known, name, rng, self.rate, is_full=self._is_full) as load:
             self._shots.append(load.submitted)
-            load.wait_for(2)
+            load.wait_for(1)
             time.sleep(rng.uniform(0.0, 1.0))  # the moment of the fault is random
             shot.injected = time.monotonic()
             try:
@@ -129,9 +130,13 @@ class Arena:
             except AssertionError as error:
                 shot.violations.append(Violation("not ready", str(error)))
             shot.measured["ready_s"] = time.monotonic() - shot.injected
-            load.wait_for(LEAST)
         shot.documents = list(load.submitted.values())
         return shot
+
+    def _is_full(self) -> bool:
+        """Whether enough documents are under way."""
+        parsed = self.watch.parsed
+        return sum(name not in parsed for submitted in self._shots for name in list(submitted)) >= OPEN
 
     def judge(self, shots: Sequence[Shot], allowance: Allowance, before: Work) -> list[Outcome]:
         """Wait until all is done, and check: an outcome for each injection.

@@ -7,7 +7,7 @@ import json
 import random
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
 from confluent_kafka import Producer
@@ -63,9 +63,9 @@ def upload(servers: Servers, sources: Sequence[Source], bucket: str = "docfleet"
 
 
 class Load:
-    """Context manager: submits a random source every `1 / rate` seconds on a thread until it is left, `most` in all.
+    """Context manager: keeps some documents under way until it is left: a random source is submitted whenever fewer are open.
 
-    `submitted` by document id.
+    So the fleet has work all the time, and no more of it on a slow machine. `submitted` by document id.
     """
 
     def __init__(
@@ -75,15 +75,20 @@ class Load:
         name: str,
         random: random.Random,
         rate: float,
-        most: int,
+        most: int = 1_000_000,
+        is_full: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`known`: what is expected of a document of each source, by the source's name. `name`: beginning of every document's id."""
+        """`known`: what is expected of a document of each source, by the source's name. `name`: beginning of every document's id.
+
+        At most `rate` documents a second and `most` in all, and none while `is_full` says so, but for the first.
+        """
         self._submitter = submitter
         self._known = known
         self._name = name
         self._random = random
         self._pause_s = 1.0 / rate
         self._most = most
+        self._is_full = is_full
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="load", daemon=True)
         self.submitted: dict[str, Expected] = {}
@@ -101,6 +106,9 @@ class Load:
         # Every source once, in random order, then any.
         order = self._random.sample(sorted(self._known), len(self._known))
         while not self._ending.is_set() and len(self.submitted) < self._most:
+            if self.submitted and self._is_full():
+                self._ending.wait(0.1)
+                continue
             source = order.pop() if order else self._random.choice(sorted(self._known))
             document_id = f"{self._name}-{len(self.submitted):04d}"
             self.submitted[document_id] = expected(self._known[source], document_id)
