@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -18,15 +19,34 @@ class Missing(Exception):
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that nobody listens on at the moment, all different."""
-    sockets = [socket.socket() for _ in range(count)]
+    """Ports of 127.0.0.1 that nobody listens on at the moment, all different.
+
+    Below the range from which the system takes ports for outgoing connections: one of those would be gone now and then before its server
+    has started (seen with some hundred processes on two cores).
+    """
+    first, last = 10_240, _ephemeral() - 1
+    sockets: list[socket.socket] = []
     try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
+        while len(sockets) < count:
+            one = socket.socket()
+            sockets.append(one)
+            try:
+                one.bind(("127.0.0.1", random.SystemRandom().randint(first, last)))
+            except OSError:
+                sockets.pop().close()
         return [one.getsockname()[1] for one in sockets]
     finally:
         for one in sockets:
             one.close()
+
+
+def _ephemeral() -> int:
+    """The first port that outgoing connections get; 32,768 is what Linux has unless told otherwise."""
+    try:
+        found = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        return 32_768
+    return found if found > 12_000 else 32_768
 
 
 def spawn(command: list[str], log: Path, folder: Path, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
