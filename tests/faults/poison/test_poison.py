@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.conftest import without
 from tests.faults.fleet import Fleet
 from tests.faults.poison.planted import PAGE, Harm, planted
 from tests.faults.poison.worker import WORKER
@@ -17,10 +17,11 @@ from tests.faults.run import Arena
 from tests.faults.servers import Servers
 from tests.faults.sources import Source, _scan, light
 from tests.faults.submitting import Submitter, upload
+from tests.support.processes import Missing
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.timeout(420)]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.timeout(900)]
 
-WAIT_S = 240.0
+WAIT_S = 300.0
 """Everything has ended by then, on two busy cores; it takes some 40 s on two idle ones."""
 PAGES = 3
 CODES: dict[Harm, str] = {
@@ -47,13 +48,19 @@ ENV = {
 
 
 @pytest.fixture(scope="module")
-def arena(tmp_path_factory: pytest.TempPathFactory, kafka: Any, s3: Any) -> Iterator[Arena]:
-    """`kafka` and `s3` are asked for so that this skips where they do; the fleet has servers of its own."""
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
     folder = tmp_path_factory.mktemp("poison")
-    with Servers(folder) as servers, Fleet(servers, folder, modules=MODULES, env=ENV) as fleet:
-        sound = [source for source in light() if source.name in ("native", "scan", "mixed")]
-        with Arena(fleet, sound, patience_s=WAIT_S) as arena:
-            yield arena
+    try:
+        servers = Servers(folder).start()
+    except Missing as missing:
+        without(missing)
+    try:
+        with Fleet(servers, folder, modules=MODULES, env=ENV) as fleet:
+            sound = [source for source in light() if source.name in ("native", "scan", "mixed")]
+            with Arena(fleet, sound, patience_s=WAIT_S) as arena:
+                yield arena
+    finally:
+        servers.stop()
 
 
 def test_each_poison_is_named_and_quarantined_and_the_rest_goes_on(arena: Arena) -> None:

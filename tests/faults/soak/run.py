@@ -74,7 +74,9 @@ class Soak:
         self._began = time.monotonic()
         end = self._began + 60 * minutes
         ending = threading.Event()
-        with Load(self._arena._submitter, self._arena.known, f"soak-{self._fleet.run}", self._random, rate) as load:
+        with Load(
+            self._arena._submitter, self._arena.known, f"soak-{self._fleet.run}", self._random, rate, most=1_000_000
+        ) as load:
             sampler = threading.Thread(
                 target=self._sample, args=(load, ending, sample_s, count_s, temporary), daemon=True
             )
