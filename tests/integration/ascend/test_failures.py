@@ -33,37 +33,45 @@ SHAPE = "2,3,8,16"
 FAILURES = [
     ({"at": "execute", "code": 507010}, ErrorCode.crashed, True),
     ({"at": "execute", "code": 507014}, ErrorCode.crashed, True),
-    ({"at": "execute", "code": 507015}, ErrorCode.crashed, True),
     ({"at": "execute", "code": 507018}, ErrorCode.crashed, True),
     ({"at": "execute", "code": 507899}, ErrorCode.crashed, True),
-    ({"at": "malloc", "code": 207001}, ErrorCode.resource_limit, True),
     ({"at": "malloc", "code": 207018, "printed": "device oom, ret 207018"}, ErrorCode.resource_limit, True),
     ({"at": "execute", "code": 207001}, ErrorCode.resource_limit, True),
+]
+TWICE = [
+    ({"at": "execute", "code": 507015}, ErrorCode.crashed, True),
+    ({"at": "malloc", "code": 207001}, ErrorCode.resource_limit, True),
     ({"at": "execute", "code": 100000, "printed": ""}, ErrorCode.internal, False),
     ({"at": "execute", "kind": "die"}, ErrorCode.crashed, True),
 ]
-IDS = [f"{fault['at']}-{fault.get('code', fault.get('kind'))}" for fault, _, _ in FAILURES]
+"""Those that are tried twice in a row as well: opening a session costs a second."""
 
 
-@pytest.mark.parametrize(("fault", "code", "replaced"), FAILURES, ids=IDS)
-def test_a_failure_is_done_again_once_and_only_what_fails_twice_is_an_error(
-    card: Card, open_network: Open, tmp_path: Path, fault: dict, code: ErrorCode, replaced: bool
+def test_a_failure_is_done_again_once_and_comes_through(card: Card, open_network: Open, tmp_path: Path) -> None:
+    network = built(tmp_path / "models", ASCEND)
+    found = open_network(network)
+    wanted = expected(X, network)[0]
+    for number, (fault, _, replaced) in enumerate(FAILURES + TWICE, start=1):
+        before = found.pid
+        card.plan(faults=[{**fault, "shape": SHAPE, "times": 1}])
+        np.testing.assert_array_equal(found.infer(X)[0], wanted)
+        assert (found.pid != before) is replaced, fault
+        assert [call["shape"] for call in card.work()] == [SHAPE] * number, "it came through once"
+
+
+def test_what_fails_twice_is_an_error_of_its_own_kind_and_nobody_else_s(
+    card: Card, open_network: Open, tmp_path: Path
 ) -> None:
     network = built(tmp_path / "models", ASCEND)
     found = open_network(network)
-    first = found.pid
-    card.plan(faults=[{**fault, "shape": SHAPE, "times": 1}])
-    np.testing.assert_array_equal(found.infer(X)[0], expected(X, network)[0])
-    assert (found.pid != first) is replaced
-    assert [call["shape"] for call in card.work()] == [SHAPE], "it came through once"
-
-    card.plan(faults=[{**fault, "shape": SHAPE, "times": 2}])
-    with pytest.raises(DocfleetError) as raised:
-        found.infer(X)
-    assert raised.value.code is code
-    assert "small" in raised.value.message
-    np.testing.assert_array_equal(found.infer(OTHER)[0], expected(OTHER, network)[0])
-    np.testing.assert_array_equal(found.infer(X)[0], expected(X, network)[0])
+    for fault, code, _ in TWICE:
+        card.plan(faults=[{**fault, "shape": SHAPE, "times": 2}])
+        with pytest.raises(DocfleetError) as raised:
+            found.infer(X)
+        assert raised.value.code is code
+        assert "small" in raised.value.message
+        np.testing.assert_array_equal(found.infer(OTHER)[0], expected(OTHER, network)[0])
+        np.testing.assert_array_equal(found.infer(X)[0], expected(X, network)[0])
 
 
 def test_the_reason_that_is_only_printed_is_in_the_error(card: Card, open_network: Open, tmp_path: Path) -> None:
@@ -77,7 +85,7 @@ def test_a_hang_that_holds_the_lock_stops_nobody_else_and_is_ended(
     card: Card, open_network: Open, tmp_path: Path
 ) -> None:
     network = built(tmp_path / "models", ASCEND)
-    found = open_network(network, ascend_call_timeout_s=3.0)
+    found = open_network(network, ascend_call_timeout_s=5.0)
     beats = 0
     over = threading.Event()
 
@@ -96,7 +104,7 @@ def test_a_hang_that_holds_the_lock_stops_nobody_else_and_is_ended(
         over.set()
         heart.join()
     assert raised.value.code is ErrorCode.stalled
-    assert beats >= 10, "six seconds with the lock held in the session, and this process went on"
+    assert beats >= 10, "ten seconds with the lock held in the session, and this process went on"
     np.testing.assert_array_equal(found.infer(X)[0], expected(X, network)[0])
 
 
@@ -122,7 +130,7 @@ def test_a_session_over_its_memory_mark_is_replaced_and_no_work_is_lost(
     network = built(tmp_path / "models", ASCEND)
     found = open_network(network, ascend_recycle_bytes=50 * 2**20, ascend_watch_s=0.2)  # its context alone takes 100 MB
     first = found.pid
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     done = 0
     while found.pid == first:
         found.infer(X)
@@ -152,7 +160,7 @@ async def test_a_lost_card_ends_the_engine_child_and_the_stage_waits_until_it_is
 ) -> None:
     network = built(tmp_path / "models", ASCEND)
     given = Given(engines=Engines(kind="ascend", ascend_start_timeout_s=120.0).model_dump(), network=str(network))
-    child = Child("tests.support.ascend_program:create", given, name="engine", call_timeout_s=60.0)
+    child = Child("tests.support.ascend_program:create", given, name="engine", call_timeout_s=200.0)
     page = Page(shape=(1, 3, 8, 16))
     try:
         first, _ = await child.call("total", page, returns=Asked)
@@ -175,7 +183,7 @@ async def test_a_start_tells_how_many_gears_are_warm(card: Card, tmp_path: Path)
     card.plan(seconds=0.2)
     notes: list[str] = []
     given = Given(engines=Engines(kind="ascend", ascend_start_timeout_s=120.0).model_dump(), network=str(network))
-    child = Child("tests.support.ascend_program:create", given, name="engine", call_timeout_s=60.0, noted=notes.append)
+    child = Child("tests.support.ascend_program:create", given, name="engine", call_timeout_s=200.0, noted=notes.append)
     try:
         await asyncio.wait_for(child.start(), 200)
     finally:
