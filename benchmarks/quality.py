@@ -5,7 +5,9 @@ and prints the character error rates of each: `line` (each true line against its
 as a whole, in the order of the truth) and `bag` (missing or extra characters). With `--results`, documents parsed before are scored.
 
 The text of a page is that of its blocks in their order; running headers and footers come first, because the truth lists them first;
-a table is its cells, row by row. Seals and pictures are left out: the truth's score ignores them. Exit code 1 if a target is missed.
+a table is its cells, row by row. Seals and pictures are left out: the truth's score ignores them. `ordered` is given twice: with the parts of
+a foot from left to right, as they are read, and `as listed`, the page's number before what stands left of it, as this truth has it: on
+`forms10` that alone is 0.72 %. The target is for the second. Exit code 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -23,15 +25,18 @@ from shared.contracts.codec import decode
 from shared.contracts.document import ParsedDocument
 
 ROOT = Path(__file__).parents[1]
-TARGETS = {"small3": (0.4, 5.0), "forms10": (0.4, 5.0), "small3_scan": (0.6, 5.0), "forms10_scan": (0.6, 5.0)}
-"""Largest `line` and `ordered` error rate in per cent."""
+TARGETS = {"small3": (0.4, 0.6), "forms10": (0.4, 0.6), "small3_scan": (0.6, 1.5), "forms10_scan": (0.6, 1.5)}
+"""Largest `line` and `ordered as listed` error rate in per cent."""
 
 
-def page_texts(document: ParsedDocument) -> list[str]:
-    """One text per page, pages without any included."""
+def page_texts(document: ParsedDocument, *, numbers_first: bool = False) -> list[str]:
+    """One text per page, pages without any included; `numbers_first` lists the page's number before the rest of its foot."""
     furniture: dict[int, list[str]] = {page.page_no: [] for page in document.pages}
     body: dict[int, list[str]] = {page.page_no: [] for page in document.pages}
-    for block in document.blocks:
+    blocks = document.blocks
+    if numbers_first:
+        blocks = sorted(blocks, key=lambda block: {"page_header": 0, "page_number": 1}.get(block.label, 2))
+    for block in blocks:
         if block.label in ("seal", "picture") or block.content_layer not in ("body", "furniture"):
             continue
         part = furniture if block.content_layer == "furniture" else body
@@ -78,12 +83,15 @@ def main() -> int:
             print(f"parsed in {time.monotonic() - started:.1f} s")
         for name in args.names:
             document = decode((out / f"{name}.json").read_bytes(), ParsedDocument)
-            found = metrics.score(str(args.bench / f"{name}.json"), page_texts(document))
+            truth = str(args.bench / f"{name}.json")
+            found = metrics.score(truth, page_texts(document))
+            listed = metrics.score(truth, page_texts(document, numbers_first=True))["cer_ordered"]
             line, ordered = TARGETS.get(name, (100.0, 100.0))
-            good = found["cer_line"] <= line and found["cer_ordered"] <= ordered
+            good = found["cer_line"] <= line and listed <= ordered
             missed += not good
             print(
-                f"{name:14} line {found['cer_line']:5.2f} % (<= {line}), ordered {found['cer_ordered']:5.2f} % (<= {ordered}), "
+                f"{name:14} line {found['cer_line']:5.2f} % (<= {line}), ordered {found['cer_ordered']:5.2f} %, "
+                f"as listed {listed:5.2f} % (<= {ordered}), "
                 f"bag {found['cer_bag']:5.2f} %, {found['chars']} characters, {document.status}: {'ok' if good else 'MISSED'}"
             )
             if args.per_kind:
