@@ -45,6 +45,8 @@ def python() -> str:
         for name in _EMPTIED:
             shutil.rmtree(root / name, ignore_errors=True)
             (root / name).mkdir(parents=True)
+        for compiled in list((root / "usr/lib").rglob("__pycache__")):  # as the official images do
+            shutil.rmtree(compiled)
         if AUTHORITIES.exists():  # a package index may be behind an authority of this machine's own
             shutil.copyfile(AUTHORITIES, root / AUTHORITIES.relative_to("/"))
         archive = Path(temporary) / "root.tar"
