@@ -4,118 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
-import sys
 import time
-import urllib.request
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from shared.contracts.codec import encode
 from tests.support import topic
 from tests.support.kafka import KafkaServer
-from tests.support.processes import free_ports, spawn
 from tests.support.toy import task
+from tests.support.toys import Toys, answers, lag
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
 
 
-class Toys:
-    """Toy services on a broker, and what they did."""
-
-    def __init__(self, bootstrap: str, folder: Path) -> None:
-        self.bootstrap = bootstrap
-        self.folder = folder
-        self.log = folder / "toys.log"
-        self.log.touch()
-        self.processes: list[subprocess.Popen[bytes]] = []
-        self.ports: dict[int, int] = {}
-
-    def start(self, **stage: Any) -> subprocess.Popen[bytes]:
-        (port,) = free_ports(1)
-        options = {"max_in_flight": 8, "commit_interval_s": 0.2, "drain_s": 10, "http_port": port, **stage}
-        environment = {
-            "TOY_LOG": str(self.log),
-            "DOCFLEET_KAFKA__BOOTSTRAP_SERVERS": self.bootstrap,
-            "DOCFLEET_KAFKA__SESSION_TIMEOUT_MS": "6000",
-            "DOCFLEET_HTTP_HOST": "127.0.0.1",
-            "DOCFLEET_TELEMETRY__FORMAT": "text",
-            **{f"DOCFLEET_STAGES__REC_WORKER__{name.upper()}": str(value) for name, value in options.items()},
-        }
-        log = self.folder / f"service-{len(self.processes)}.log"
-        command = [sys.executable, "-m", "tests.support.toy_service"]
-        process = spawn(command, log, Path(__file__).parents[3], environment)
-        self.processes.append(process)
-        self.ports[process.pid] = port
-        return process
-
-    def tries(self, what: str = "start", process: subprocess.Popen[bytes] | None = None) -> Counter[str]:
-        lines = [line.split() for line in self.log.read_text().splitlines()]
-        return Counter(
-            name for pid, word, name in lines if word == what and (process is None or pid == str(process.pid))
-        )
-
-    def until(self, condition: Any, timeout_s: float = 60.0) -> None:
-        limit = time.monotonic() + timeout_s
-        while not condition():
-            assert time.monotonic() < limit, self.report()
-            time.sleep(0.05)
-
-    def metric(self, process: subprocess.Popen[bytes], start: str) -> float:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.ports[process.pid]}/metrics", timeout=5) as answer:
-                lines = answer.read().decode().splitlines()
-        except OSError:
-            return 0.0
-        return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(start))
-
-    def partitions(self, process: subprocess.Popen[bytes]) -> float:
-        return self.metric(process, "docfleet_assigned_partitions")
-
-    def lanes(self, process: subprocess.Popen[bytes]) -> tuple[float, float]:
-        """How many partitions of the first lane it owns, and of the bulk lane."""
-        first, bulk = (f'docfleet_assigned_partitions{{topic="{topic}"}}' for topic in ("docs.rec", "docs.rec.bulk"))
-        return self.metric(process, first), self.metric(process, bulk)
-
-    def report(self) -> str:
-        logs = "\n".join(path.read_text()[-1500:] for path in sorted(self.folder.glob("service-*.log")))
-        return f"{len(self.tries('done'))} done\n{logs}"
-
-    def stop(self, process: subprocess.Popen[bytes]) -> int:
-        process.send_signal(signal.SIGTERM)
-        return process.wait(30)
-
-    def put(self, *names: str) -> None:
-        writer = topic.Writer(self.bootstrap)
-        for number, name in enumerate(names):
-            writer.write("docs.rec", encode(task(name, f"doc-{number % 50}", number + 1)), key=f"k{number}".encode())
-        writer.flush()
-
-
 @pytest.fixture
 def toys(fresh_kafka: KafkaServer, tmp_path: Path) -> Iterator[Toys]:
-    started = Toys(fresh_kafka.bootstrap, tmp_path)
-    yield started
-    for process in started.processes:
-        process.kill()
-        process.wait()
-
-
-def answers(bootstrap: str, count: int) -> Counter[str]:
-    return Counter(json.loads(m.value())["task_id"] for m in topic.read(bootstrap, "docs.results", count, 60, 1.0))
-
-
-def lag(bootstrap: str) -> int:
-    from shared.settings import Settings
-    from shared.streams.cluster import Cluster
-
-    with Cluster(Settings(kafka={"bootstrap_servers": bootstrap})) as cluster:  # type: ignore[arg-type]
-        return cluster.lag("rec-worker", "docs.rec")
+    with Toys(fresh_kafka.bootstrap, tmp_path) as started:
+        yield started
 
 
 def test_garbage_lands_in_the_dlq_and_the_records_behind_it_go_on(toys: Toys) -> None:
