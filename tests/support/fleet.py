@@ -136,12 +136,12 @@ class Fleet:
         self.services.append(service)
         return service
 
-    def start_all(self, *parts: str, ready_s: float = 90) -> dict[str, Service]:
+    def start_all(self, *parts: str, ready_s: float = 300) -> dict[str, Service]:
         started = {part: self.start(part) for part in parts or DEFAULT_PARTS}
         self.wait_ready(*started.values(), seconds=ready_s)
         return started
 
-    def wait_ready(self, *services: Service, seconds: float = 90) -> None:
+    def wait_ready(self, *services: Service, seconds: float = 300) -> None:
         deadline = time.monotonic() + seconds
         for service in services:
             while not service.ready():
