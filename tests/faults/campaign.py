@@ -82,7 +82,9 @@ class Campaign:
         return wanted
 
     def _goes_on(self) -> bool:
-        return self._left > 0 and (self._plan.until is None or time.monotonic() < self._plan.until)
+        """The first injection is made however late it is: a run in which nothing happened says nothing."""
+        begun = self._left < self._plan.at_most
+        return self._left > 0 and not (begun and self._plan.until is not None and time.monotonic() > self._plan.until)
 
     def _on_fleet(self, name: str, replicas: int, cells: Sequence[Cell]) -> Iterator[Outcome]:
         folder = self._folder / f"{name}-{replicas}-{time.time_ns():x}"
