@@ -14,7 +14,7 @@ from tests.docs.fences import ROOT
 from tests.support import docs_site
 from tests.support.processes import Missing
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1200)]
 
 
 @pytest.fixture(scope="module")
