@@ -87,6 +87,7 @@ def test_callers_take_turns_on_a_session_that_is_not_safe_for_two(open_network: 
         np.testing.assert_array_equal(answer[0], expected(x, network)[0])
 
 
+@pytest.mark.timeout(900)
 def test_device_memory_is_flat_with_gears_and_grows_without_them(
     card: Card, open_network: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
