@@ -132,7 +132,7 @@ def running(helm: Helm, folder: Path, method: Method) -> Iterator[Experiment]:
         if method == "keda":
             keda.start(plane)
         else:
-            stack.enter_context(ExternalMetrics(plane, _reader(servers)))
+            stack.enter_context(ExternalMetrics(plane, _reader(servers, stack)))
         plane.namespace(NAMESPACE)
         keys = {"accessKey": servers.s3.access_key, "secretKey": servers.s3.secret_key}
         data = {name: base64.b64encode(value.encode()).decode() for name, value in keys.items()}
@@ -146,8 +146,8 @@ def running(helm: Helm, folder: Path, method: Method) -> Iterator[Experiment]:
         yield one
 
 
-def _reader(servers: Servers) -> Any:
-    """Committed lag by the selector of the chart's HPA."""
+def _reader(servers: Servers, stack: ExitStack) -> Any:
+    """Committed lag by the selector of the chart's HPA; what it opens is closed with the stack."""
     open_: dict[tuple[str, str], Lag] = {}
 
     def read(name: str, labels: Mapping[str, str]) -> int:
@@ -156,6 +156,7 @@ def _reader(servers: Servers) -> Any:
         key = labels["consumergroup"], labels["topic"]
         if key not in open_:
             open_[key] = Lag(servers.bootstrap, key[0], (key[1],))
+            stack.callback(open_[key].close)
         return open_[key].records()
 
     return read

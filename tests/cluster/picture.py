@@ -73,9 +73,8 @@ def _panel(top: int, name: str, at: list[float], lines: list[tuple[str, str, lis
 def main(samples: Path, picture: Path) -> int:
     with samples.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    title = (
-        f"KEDA scales rec_worker: {rows[-1]['pages']} pages of {rows[-1]['documents']} documents; minutes and seconds"
-    )
+    by = "KEDA" if samples.stem == "keda" else "an HPA"
+    title = f"rec_worker scaled by {by}: {rows[-1]['pages']} pages; time in minutes and seconds"
     picture.write_text(draw(rows, title), "utf-8")
     return 0
 

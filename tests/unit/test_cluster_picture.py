@@ -40,4 +40,4 @@ def test_the_command_writes_a_file(tmp_path):
     samples, picture = tmp_path / "s.csv", tmp_path / "p.svg"
     samples.write_text(",".join(ROWS[0]) + "\n" + "".join(",".join(row.values()) + "\n" for row in ROWS))
     assert main(samples, picture) == 0
-    assert "6 pages of 0 documents" in picture.read_text("utf-8")
+    assert "by an HPA: 6 pages" in picture.read_text("utf-8")
