@@ -85,7 +85,7 @@ class Driver:
 
     def handle(self, record: Record) -> None:
         """One event of a source."""
-        metrics.POLLED.labels(topic=record.topic).inc()
+        self.figures.polled(record.topic)
         self.handled += 1
         began = time.time()
         try:
@@ -101,7 +101,7 @@ class Driver:
             refusal = DocfleetError(ErrorCode.internal, f"the join raised {type(error).__name__}")
             self.bury(record, refusal, traceback.format_exc())
             return
-        metrics.JOIN_EVENTS.labels(type=type(event).__name__).inc()
+        self.figures.event(type(event))
         if outcome.ignored is not None:
             metrics.JOIN_IGNORED.labels(reason=outcome.ignored).inc()
         if outcome.refused is not None:
@@ -117,7 +117,7 @@ class Driver:
         if span.recorded:
             span.set({"docfleet.ignored": outcome.ignored or "", "docfleet.emits": len(outcome.emits)})
             span.set({"docfleet.status": outcome.parsed[-1].status} if outcome.parsed else {})
-        span.end()
+            span.end()
 
     def _listen(self, event: Result | CancelDocument, outcome: Outcome) -> None:
         """For the proof that a task is lost: what is open was heard of, and what is suspected is watched."""
@@ -156,11 +156,11 @@ class Driver:
         faultpoints.reached("after_state_before_work")
         for emit in outcome.emits:
             self._outbox.emit(emit, trace)
-        self.figures.released(outcome.emits, time.monotonic())
+        if outcome.emits:
+            self.figures.released(outcome.emits, time.monotonic())
         if outcome.writes or outcome.parsed or outcome.forgotten is not None:
             name = event.document_id
             self.timers.note(name, self._tables.document(name), self._tables.mark(name))
-            metrics.JOIN_OPEN.set(len(self.timers))
 
     def recovered(self, document_id: str, document: Document, mark: Mark | None) -> None:
         """A document that was open when its partition came."""
@@ -181,6 +181,7 @@ class Driver:
             self._outbox.emit(emit, new())
         if time.monotonic() - self._counted >= COUNT_S:
             self._counted = time.monotonic()
+            metrics.JOIN_OPEN.set(len(self.timers))
             pending = self.timers.pending()
             for stage in STAGES:
                 metrics.PENDING_PAGES.labels(stage=stage).set(pending[stage])

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from prometheus_client import Counter
+
 from services.assembler.join import bitmap
 from services.assembler.join.memory import Document, Opened
 from shared.contracts.records import DocumentParsed, PageTask
@@ -20,14 +22,30 @@ STAGES = ("layout", "reading", "composing", "unreleased")
 
 
 class Figures:
-    """Invariant: holds a release time for no page that has ended, and for no document that has."""
+    """Invariant: holds a release time for no page that has ended, and for no document that has.
+
+    Counters are kept with their labels on: to look them up costs more than to count.
+    """
 
     def __init__(self) -> None:
         self._released: dict[tuple[str, int], dict[int, float]] = {}
+        self._polled: dict[str, Counter] = {}
+        self._events: dict[type, Counter] = {}
         for status in ("success", "partial_success", "failure", "cancelled"):
             metrics.JOIN_ENDED.labels(status=status)  # there from the start: a rate needs a first value to rise from
-        for status in ("composed", "failed", "unfinished"):
-            metrics.PAGES.labels(status=status)
+        self._pages = {status: metrics.PAGES.labels(status=status) for status in ("composed", "failed", "unfinished")}
+
+    def polled(self, topic: str) -> None:
+        """A record came."""
+        if (counter := self._polled.get(topic)) is None:
+            counter = self._polled[topic] = metrics.POLLED.labels(topic=topic)
+        counter.inc()
+
+    def event(self, kind: type) -> None:
+        """It was an event of this type."""
+        if (counter := self._events.get(kind)) is None:
+            counter = self._events[kind] = metrics.JOIN_EVENTS.labels(type=kind.__name__)
+        counter.inc()
 
     def __len__(self) -> int:
         """Pages that are out, of those whose release was seen."""
@@ -46,8 +64,10 @@ class Figures:
         new = after.opened if after is not None else None
         if old is None or new is None or old.generation != new.generation:
             return
+        if old.composed is new.composed and old.failed is new.failed and old.unfinished is new.unfinished:
+            return
         if old.unfinished is None and new.unfinished is not None:
-            metrics.PAGES.labels(status="unfinished").inc(len(new.pages) - _done(new).bit_count())
+            self._pages["unfinished"].inc(len(new.pages) - _done(new).bit_count())
             self._released.pop((new.event.document_id, new.generation), None)
         pages = self._released.get((new.event.document_id, new.generation), {})
         ended = _done(new) & ~_done(old)
@@ -55,7 +75,7 @@ class Figures:
             index = ended.bit_length() - 1
             ended ^= 1 << index
             status = "failed" if bitmap.has(new.failed, index) else "composed"
-            metrics.PAGES.labels(status=status).inc()
+            self._pages[status].inc()
             if (began := pages.pop(new.pages[index], None)) is not None:
                 metrics.PAGE_SECONDS.observe(now - began, exemplar=metrics.exemplar(trace))
 
