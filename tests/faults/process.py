@@ -101,8 +101,8 @@ class Member:
         return children_of(self.pid)
 
     def tail(self, characters: int = 3_000) -> str:
-        """The end of its log."""
-        return self.log.read_text(errors="replace")[-characters:]
+        """The end of its log; empty while it has none."""
+        return self.log.read_text(errors="replace")[-characters:] if self.log.exists() else ""
 
     def wait(self, timeout_s: float) -> int | None:
         """Wait for its end; none when it has not ended by then."""

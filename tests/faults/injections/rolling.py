@@ -94,7 +94,10 @@ def replace(fleet: Fleet, role: Role, **env: str) -> None:
     fleet.hold = True
     try:
         successor = fleet.start(role, env)
-        fleet.wait_until(successor.ready, 90, f"the successor of {role} is not ready: {successor.tail()}")
+        try:
+            fleet.wait_until(successor.ready, 300, f"the successor of {role} is not ready")
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {successor.tail()}") from error
         code = oldest.terminate()
         assert code == 0, f"{role} ended with {code} after SIGTERM: {oldest.tail()}"
     finally:
