@@ -8,6 +8,7 @@ or absent; installers that start together wait for the first one's lock and then
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -175,8 +176,6 @@ def _pip(temporary: Path) -> list[str]:
 
 def _environment(temporary: Path) -> dict[str, str]:
     """pip's half-fetched files go where progress is measured and where they vanish with everything else."""
-    import os
-
     return {**os.environ, "TMPDIR": str(temporary)}
 
 
@@ -208,13 +207,14 @@ def _watched(place: Path, what: str, total: int, progress: Progress | None) -> I
 
 
 def _size(place: Path) -> int:
-    """Bytes of the files below `place`; files that vanish meanwhile count nothing."""
+    """Bytes of the files below `place`; files and folders that vanish meanwhile count nothing."""
     total = 0
-    for path in place.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except OSError:
-            continue
+    for folder, _, files in os.walk(place):  # goes on where a folder is gone; Path.rglob raises
+        for name in files:
+            try:
+                total += os.stat(os.path.join(folder, name), follow_symlinks=False).st_size
+            except OSError:
+                continue
     return total
 
 
