@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 WIDTH, HEIGHT, LEFT, TOP, GAP = 760, 130, 60, 40, 46
-WINDOW_S = 10.0
+WINDOW_S = 30.0
 """Over which pages a second are taken."""
 
 
@@ -38,8 +38,9 @@ def draw(rows: list[dict[str, str]], title: str) -> str:
 
 
 def _since(at: list[float], index: int) -> int:
+    """The last sample that is older than the window, or the first there is."""
     first = index
-    while first > 0 and at[index] - at[first - 1] <= WINDOW_S:
+    while first > 0 and at[index] - at[first] < WINDOW_S:
         first -= 1
     return first
 
@@ -53,7 +54,7 @@ def _panel(top: int, name: str, at: list[float], lines: list[tuple[str, str, lis
     for share in (0, 0.5, 1):
         value = most * share
         parts.append(f'<line x1="{LEFT}" x2="{LEFT + WIDTH}" y1="{y(value):.1f}" y2="{y(value):.1f}" stroke="#ddd"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end" fill="#666">{value:g}</text>')
+        parts.append(f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end" fill="#666">{value:.3g}</text>')
     step = next(one for one in (30, 60, 120, 300, 600, 1200) if last / one <= 10 or one == 1200)
     for second in range(0, int(last) + 1, step):
         label = f"{second // 60}:{second % 60:02d}"

@@ -41,3 +41,11 @@ def test_the_command_writes_a_file(tmp_path):
     samples.write_text(",".join(ROWS[0]) + "\n" + "".join(",".join(row.values()) + "\n" for row in ROWS))
     assert main(samples, picture) == 0
     assert "by an HPA: 6 pages" in picture.read_text("utf-8")
+
+
+def test_samples_far_apart_are_no_standstill():
+    """On a busy machine a look takes longer than the mean is taken over: what came in between still counts."""
+    rows = [{**ROWS[0], "at": str(20 * index), "pages": str(40 * index)} for index in range(5)]
+    rate = _lines(draw(rows, "title"))[3]
+    assert len({y for _, y in rate[1:]}) == 1
+    assert rate[0][1] - rate[1][1] == HEIGHT, "two pages a second is the largest value"
