@@ -12,8 +12,8 @@ import yaml
 
 from tests.conftest import without
 from tests.observability.material import DASHBOARDS, ROOT, RULES, alerts, panels
-from tests.support.prometheus import program
 from tests.support.processes import Missing
+from tests.support.prometheus import program
 
 pytestmark = pytest.mark.integration
 
