@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from tests.faults.cell import Cell, Place
+from tests.faults.checker import Violation
 from tests.faults.outcome import Outcome
 
 
@@ -84,9 +85,7 @@ def summary(places: Sequence[Place], outcomes: Sequence[Outcome]) -> list[str]:
         lines += ["", "longest time without an output at a rolling restart, seconds:"]
         lines += [f"{what[4:-2]:34}" + ", ".join(f"{value:.1f}" for value in values) for what, values in gaps.items()]
     lines += [""] + [
-        f"red: {o.cell.name} seed {o.seed} ({o.code}): "
-        + ", ".join(f"{v.kind}: {' '.join(v.what.split())[:200]}" for v in o.violations[:2])
-        for o in red
+        f"red: {o.cell.name} seed {o.seed} ({o.code}): " + ", ".join(_told(v) for v in o.violations[:2]) for o in red
     ]
     lines += [f"no green run: {cell.name}" for cell in cells if not green[cell]]
     lines += ["", "seeds (again: `python -m tests.faults again CELL --seed SEED`):"]
@@ -94,6 +93,13 @@ def summary(places: Sequence[Place], outcomes: Sequence[Outcome]) -> list[str]:
         seeds = [f"{o.seed}{'' if o.green else ' (red)'}" for o in outcomes if o.cell == cell]
         lines.append(f"{cell.name:55}{', '.join(seeds)}")
     return lines
+
+
+def _told(violation: Violation) -> str:
+    """In one line, without paths of the machine: of a harness that broke only by what."""
+    if violation.kind == "harness":
+        return f"harness: {violation.what.strip().splitlines()[-1].split(':')[0]}"
+    return f"{violation.kind}: {' '.join(violation.what.split())[:200]}"
 
 
 def _counted(names: Iterable[str]) -> str:
