@@ -268,11 +268,16 @@ class Runner:
             self._pump()
 
     async def _mark(self, item: Item) -> bool:
-        """Commit that this record runs alone now, so that the death of this process is laid at its door."""
+        """Commit that this record runs alone now, so that the death of this process is laid at its door.
+
+        With it goes what was completed in every other partition: of a record that ran alone before this one and is done, the broker
+        would else know only that it ran alone, and the death that this one brings would count against both.
+        """
         item.assignment.tracker.run_alone(item.offset)
         item.waits = True  # a drain must not wait for a commit of the very thread that waits for the drain
         try:
-            marked = await asyncio.wrap_future(self._poller.commit_now([item.assignment.commit()]))
+            commits = [assignment.commit() for assignment in self._admission.assignments()]
+            marked = await asyncio.wrap_future(self._poller.commit_now(commits))
             if not marked:
                 await asyncio.sleep(0.5)
         finally:

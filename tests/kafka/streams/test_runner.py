@@ -149,6 +149,31 @@ def test_a_record_that_ends_the_process_is_found_by_running_alone(toys: Toys) ->
     assert toys.stop(process) == 0
 
 
+def test_a_sound_record_that_ran_alone_before_the_guilty_one_is_not_convicted_with_it(toys: Toys) -> None:
+    """Its partition's commit was behind: of the sound one the broker knew that it ran alone, and not that it was done."""
+    writer = topic.Writer(toys.bootstrap)
+    names = [f"ok-{n}" for n in range(6)]
+    for partition, name in enumerate(names):
+        writer.write("docs.rec", encode(task(name)), partition=partition)
+    writer.write("docs.rec", encode(task("exit-now")), partition=6)
+    writer.flush()
+    deaths = 0
+    # Nothing is committed by the clock while a process lives: what is known of a record is what went with the marks.
+    process = toys.start(commit_interval_s=60)
+    while deaths < 3:
+        toys.until(lambda now=process: now.poll() is not None)
+        deaths += 1
+        process = toys.start(commit_interval_s=60)
+    found = {
+        json.loads(m.value())["task_id"]: json.loads(m.value())["type"]
+        for m in topic.read(toys.bootstrap, "docs.results", len(names) + 1, 60, 2.0)
+    }
+    assert {name for name, kind in found.items() if kind == "PageFailed"} == {"exit-now"}
+    assert set(found) == {*names, "exit-now"}
+    assert len(topic.read(toys.bootstrap, "docs.dlq", 1)) == 1
+    assert toys.stop(process) == 0
+
+
 def test_a_group_without_offsets_says_so(toys: Toys) -> None:
     admin = KafkaServer(external=toys.bootstrap).admin()
     admin.delete_consumer_groups(["rec-worker"])["rec-worker"].result(20)
