@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -50,14 +51,16 @@ def main() -> int:
         folder = Path(name)
         temporary = folder / "tmp"
         temporary.mkdir()
-        servers, kinds = _servers(folder, report)
+        servers, kinds = (Servers(folder), {"plain"}) if arguments.plain else _servers(folder, report)
         with servers:
             env = {"TMPDIR": str(temporary)}
             with (
                 Fleet(servers, folder, replicas=2, env=env) as fleet,
                 Arena(fleet, light(), rate=arguments.rate, patience_s=600) as arena,
             ):
-                faults = [kind for kind in injections() if kind.servers in kinds]
+                faults = [
+                    kind for kind in injections() if kind.servers in kinds and re.search(arguments.only, kind.name)
+                ]
                 soak = Soak(arena, faults, seed=arguments.seed, every_s=arguments.every, told=print)
                 found = soak.run(arguments.minutes, sample_s=10, count_s=60, temporary=temporary)
                 dead = [role for role, member in soak.veterans.items() if member.ended is not None]
@@ -168,6 +171,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--every", type=float, default=20.0, help="seconds between two faults")
     parser.add_argument("--rate", type=float, default=1.0, help="documents a second")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    parser.add_argument("--only", default="", help="regular expression for faults, such as `^(sigkill|child)`")
+    parser.add_argument("--plain", action="store_true", help="no links: faults of processes only")
     parser.add_argument("--quick", action="store_true", help="three minutes")
     parser.add_argument("--out", type=Path, default=None)
     arguments = parser.parse_args()

@@ -22,6 +22,8 @@ from tests.faults.submitting import Load
 
 LEFT_OUT = {"rolling-restart", "scale-1-3-1", "start-together", "newer-beside", "broker-away", "sigstop"}
 """Faults that end every process of a role, veterans included, or take longer than the pause between two faults."""
+OPEN = 20
+"""Documents under way, beyond which none is submitted: a slow machine gets no more than it can do."""
 TOLERANCE = Allowance(deaths=ANY, exits=frozenset({-9}), codes=frozenset({"resource_limit"}))
 """What all these faults together may leave."""
 
@@ -74,9 +76,15 @@ class Soak:
         self._began = time.monotonic()
         end = self._began + 60 * minutes
         ending = threading.Event()
-        with Load(
-            self._arena._submitter, self._arena.known, f"soak-{self._fleet.run}", self._random, rate, most=1_000_000
-        ) as load:
+        load = Load(
+            self._arena._submitter,
+            self._arena.known,
+            f"soak-{self._fleet.run}",
+            self._random,
+            rate,
+            is_full=lambda: self._open(load) >= OPEN,
+        )
+        with load:
             sampler = threading.Thread(
                 target=self._sample, args=(load, ending, sample_s, count_s, temporary), daemon=True
             )
@@ -103,6 +111,10 @@ class Soak:
             drained_s=drained,
             violations=violations,
         )
+
+    def _open(self, load: Load) -> int:
+        parsed = self._arena.watch.parsed
+        return sum(name not in parsed for name in list(load.submitted))
 
     def _inject(self) -> None:
         """One fault at random. What its own check finds is kept, not raised: the soak goes on."""

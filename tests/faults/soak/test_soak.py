@@ -52,6 +52,6 @@ def test_under_faults_for_minutes_nothing_is_lost_and_nothing_piles_up(tmp_path,
     assert report.violations == [], lines
     assert [one for one in report.injected if one.trouble] == [], lines
     assert report.injected, "no fault was injected"
-    assert report.documents > 20 * MINUTES
+    assert report.documents >= len(light()), "every kind of document was there"
     risen = [verdict for verdict in verdicts(report.samples, 60 * MINUTES / 3, SHORT) if not verdict.flat]
     assert risen == []
