@@ -234,6 +234,7 @@ def _too_much(found: Mapping[str, float], allowed: str) -> list[Violation]:
     """Work that was done again and need not have been."""
     if allowed == "in flight" and found["redone"] > found["in_flight"]:
         return [Violation("redone", f"{found['redone']:g} records, while {found['in_flight']:g} were in flight")]
-    if allowed == "nothing" and found["redelivered"]:
-        return [Violation("redone", f"{found['redelivered']:g} records came again, though nobody died")]
+    # Records may come again where the last commit before a rebalance is refused (the group had moved on); they are looked up, not done again.
+    if allowed == "nothing" and found["redone"]:
+        return [Violation("redone", f"{found['redone']:g} records were done again, though nobody died")]
     return []
