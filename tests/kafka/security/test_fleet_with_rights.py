@@ -186,7 +186,7 @@ def test_who_may_not_write_waits_and_says_so_and_goes_on_when_it_may(fleet: Secu
         submit(fleet, "held-up")
         worker = fleet.of("rec_worker")[0]
         fleet.wait_until(lambda: "docs.results" in why_not_ready(worker), WAIT_S, "the refusal is not told")
-        assert f"User:{user('rec_worker')}" in why_not_ready(worker)
+        assert user("rec_worker") in why_not_ready(worker)
     finally:
         for future in admin.create_acls([AclBinding(*right)]).values():
             future.result(30)
