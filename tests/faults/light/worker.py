@@ -21,6 +21,8 @@ from shared.streams.stage import Delivery, Emit, Stage
 from tests.faults.light import newer
 
 FOLDER = "DOCFLEET_FAULTS_WORKLOG"
+HARM = "DOCFLEET_FAULTS_HARM"
+"""Lets planted documents harm the process (`tests.faults.poison`)."""
 NEXT_SCHEMA = "DOCFLEET_FAULTS_NEXT_SCHEMA"
 """Makes the process one of the next version (`tests.faults.light.newer`)."""
 
@@ -110,6 +112,8 @@ STAGES: dict[str, Callable[[Settings], Stage[Any]]] = {
 def make(role: str, settings: Settings) -> Stage[Any]:
     """The stage of a role, logged; one of the next version where that is asked for."""
     stage = STAGES[role](settings)
+    if HARM in os.environ:
+        stage = importlib.import_module("tests.faults.poison.worker").harmed(stage, settings)
     if NEXT_SCHEMA in os.environ:
         newer.install()
     return Logged(stage, Path(os.environ[FOLDER]))

@@ -1,18 +1,15 @@
-"""`python -m tests.faults.poison.worker ROLE`: a worker of the light profile that planted documents harm."""
+"""The workers that planted documents harm (`tests.faults.light.worker` asks for it where `HARM` is set)."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 from typing import Any
 
 from shared.children.child import Child
 from shared.documents.limits import bounds_of
 from shared.settings import Settings
-from shared.streams.run import run
 from shared.streams.stage import Delivery, Emit, Stage
-from tests.faults.light import worker as light
 from tests.faults.poison.planted import PAGE
 
 WORKER = "kills-the-worker"
@@ -35,21 +32,17 @@ class Harmed:
         return await self._stage.process(delivery)
 
 
-def make(role: str, settings: Settings) -> Stage[Any]:
-    """The stage of a role, harmed."""
-    stage: Any = light.make(role, settings)
+def harmed(stage: Stage[Any], settings: Settings) -> Stage[Any]:
+    """A stage of the light profile as planted documents harm it: layout_worker and rec_worker; the others are as they were."""
     if stage.name == "rec_worker":
         return Harmed(stage)
-    documents = stage._pages.documents
-    documents._child = Child(
-        "tests.faults.poison.child:create",
-        bounds_of(settings.limits),
-        name="documents",
-        memory_bytes=settings.limits.child_memory_bytes,
-        call_timeout_s=settings.limits.page_timeout_s,
-    )
-    return stage  # type: ignore[no-any-return]
-
-
-if __name__ == "__main__":
-    sys.exit(run(lambda settings: make(sys.argv[1], settings)))
+    if stage.name == "layout_worker":
+        documents = stage._pages.documents  # type: ignore[attr-defined]
+        documents._child = Child(
+            "tests.faults.poison.child:create",
+            bounds_of(settings.limits),
+            name="documents",
+            memory_bytes=settings.limits.child_memory_bytes,
+            call_timeout_s=settings.limits.page_timeout_s,
+        )
+    return stage
