@@ -1,7 +1,8 @@
-"""Field report C8 on a fleet, Apache Kafka and an S3 server: records that nobody can read."""
+"""Field reports C8 and C9 on one fleet, Apache Kafka and an S3 server: records nobody can read, results too large for a record."""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -15,11 +16,12 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from tests.support import topic
 from tests.support.fleet import Fleet
 from tests.support.kafka import KafkaServer
-from tests.support.pdfs import contents
+from tests.support.pdfs import Pdf, contents, text_at
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
 FAST = {"layout": "fast", "ocr": "off"}
 PARTS = ("join", "ingest", "layout_worker", "compose")
+PAGES = 300
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,20 @@ def submit(fleet: Fleet, document: str, pages: list[str] | bytes) -> None:
     fleet.submit(document, f"{document}.pdf", tenant=document, options=FAST)
 
 
+def dense(pages: int) -> bytes:
+    """Full pages of short paragraphs, no two alike."""
+    pdf = Pdf()
+    for page in range(pages):
+        lines = (
+            text_at(
+                50, 780 - 26 * n, f"Paragraph {n} of page {page} says {page * n:08d}, goes on for a while, and ends."
+            )
+            for n in range(28)
+        )
+        pdf.page("".join(lines))
+    return pdf.bytes()
+
+
 def test_c8_what_nobody_can_read_is_kept_with_its_reason_and_what_is_behind_goes_on(fleet, run) -> None:
     configure(fleet.bootstrap, "docs.incoming", max_message_bytes="6000000")
     noise = os.urandom(5_000_000)
@@ -88,3 +104,19 @@ def test_c8_what_nobody_can_read_is_kept_with_its_reason_and_what_is_behind_goes
     assert ended(fleet, [f"behind-{run}"], 90)[f"behind-{run}"]["status"] == "success"
     listed = [json.loads(line) for line in fleet.run("dlq", "list", "--json").splitlines()]
     assert sorted(one["code"] for one in listed) == ["invalid_message"] * 4
+
+
+def test_c9_a_result_of_megabytes_travels_as_a_reference(fleet, run) -> None:
+    before = len(fleet.records("docs.dlq", 0, seconds=5, idle_s=1))
+    submit(fleet, f"long-{run}", dense(PAGES))
+    record = ended(fleet, [f"long-{run}"], 240)[f"long-{run}"]
+    assert (record["status"], record["totals"]["pages_ok"]) == ("success", PAGES)
+    result = record["result"]
+    data = fleet.read(result)
+    assert len(data) > 1_500_000, "more than a broker takes as one record"
+    assert result["sha256"] == hashlib.sha256(data).hexdigest()
+    for name in ("docs.parsed", "docs.results", "docs.compose", "docs.pages.bulk", "docs.progress"):
+        sizes = [len(m.value() or b"") for m in fleet.records(name, 1, seconds=20, idle_s=1)]
+        assert sizes, name
+        assert max(sizes) < 20_000, name
+    assert len(fleet.records("docs.dlq", 0, seconds=5, idle_s=1)) == before
