@@ -405,7 +405,9 @@ def test_the_value_of_an_interactive_field_is_the_forms_own_and_printed_fields_a
     assert [(block.text, block.method) for block in page.blocks] == [("A. Miller", "form"), ("Port Ellan", "native")]
 
 
-def test_an_interactive_field_that_nobody_filled_in_is_an_empty_block_at_its_place_and_nothing_in_the_markdown() -> None:
+def test_an_interactive_field_that_nobody_filled_in_is_an_empty_block_at_its_place_and_nothing_in_the_markdown() -> (
+    None
+):
     box = [120.0, 88.0, 300.0, 106.0]
     name = make.region(0, "text", make.lines(60, 90, ["Name"]))
     field = msgspec.structs.replace(make.region(1, "form_field", [], bbox=box), raw_label="widget")
