@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ async def test_a_childs_environment_holds_no_secrets(
     child = Child("tests.support.child_programs:create", None, name="test", call_timeout_s=20.0)
     try:
         await child.start()
-        assert (b"planted-in-the-test" in Path(f"/proc/{child.pid}/environ").read_bytes()) == kept
+        seen = await asyncio.to_thread(Path(f"/proc/{child.pid}/environ").read_bytes)
+        assert (b"planted-in-the-test" in seen) == kept
     finally:
         await child.close()
