@@ -93,11 +93,13 @@ def test_six_principals_with_only_their_own_rights_parse_documents(fleet: Secure
 
 
 @pytest.mark.parametrize("way", ["oauth", "mutual"])
-def test_tokens_and_certificates_do_as_well_for_a_stage_and_for_the_join(fleet: SecureFleet, way: str) -> None:
+def test_tokens_and_certificates_do_as_well_for_a_stage_and_for_the_join(
+    fleet: SecureFleet, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = len(fleet.servers.tokens.asked)
     for role in ("rec_worker", "join"):
         (before,) = fleet.of(role)
-        fleet.servers.ways[role] = way
+        monkeypatch.setitem(fleet.servers.ways, role, way)  # what other tests start goes by passwords again
         before.terminate(WAIT_S)
     fleet.wait_ready("rec_worker", "join", seconds=WAIT_S)
     submit(fleet, f"by-{way}")
