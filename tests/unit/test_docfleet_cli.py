@@ -69,7 +69,12 @@ def test_every_command_that_was_promised_is_there():
 def test_help_teaches_with_an_example(path):
     result = runner.invoke(app, [*path, "--help"])
     assert result.exit_code == 0
-    if path not in (("models",), ("topics",), ("dlq",), ("buckets",)):  # folders of commands: their commands have the examples
+    if path not in (
+        ("models",),
+        ("topics",),
+        ("dlq",),
+        ("buckets",),
+    ):  # folders of commands: their commands have the examples
         assert "docfleet " + " ".join(path) in result.output.replace("Usage: docfleet", "")
 
 
