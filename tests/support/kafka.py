@@ -17,7 +17,7 @@ from typing import Any, Self
 from confluent_kafka import ConsumerGroupState, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from tests.support.processes import Missing, cache_folder, end, free_ports, locked, spawn
+from tests.support.processes import Missing, cache_folder, end, free_ports, locked, spawn, until_up
 
 VERSION = "4.3.1"
 POM = Path(__file__).with_name("kafka-pom.xml")
@@ -145,19 +145,17 @@ class KafkaServer:
 
     def _wait(self, timeout_s: float = 240.0) -> None:
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        limit = time.monotonic() + timeout_s
-        while True:
-            assert self._process is not None
-            assert self._folder is not None
-            if self._process.poll() is not None or time.monotonic() > limit:
-                text = (self._folder / "server.log").read_text(errors="replace")
-                self.stop()
-                raise AssertionError(f"Apache Kafka did not start: {text[-2000:]}")
-            try:
-                admin.list_topics(timeout=1)
-                return
-            except KafkaException:
-                time.sleep(0.2)
+        assert self._folder is not None
+        log = self._folder / "server.log"
+        until_up(
+            "Apache Kafka",
+            self._process,
+            log,
+            lambda: admin.list_topics(timeout=1),
+            KafkaException,
+            self.stop,
+            timeout_s,
+        )
 
     def pause(self) -> None:
         """End the broker and keep what it holds; `start` brings it back on the same port."""

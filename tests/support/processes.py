@@ -9,7 +9,8 @@ import random
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -94,3 +95,27 @@ def locked(path: Path) -> Iterator[None]:
     with path.open("a") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+
+
+def until_up(
+    what: str,
+    process: subprocess.Popen[bytes] | None,
+    log: Path,
+    ask: Callable[[], object],
+    not_yet: type[Exception],
+    stop: Callable[[], None],
+    timeout_s: float,
+) -> None:
+    """Wait until `ask` no longer raises `not_yet`. When the process ends or `timeout_s` pass before: `stop`, and AssertionError with its log."""
+    assert process is not None
+    limit = time.monotonic() + timeout_s
+    while True:
+        if process.poll() is not None or time.monotonic() > limit:
+            text = log.read_text(errors="replace")
+            stop()
+            raise AssertionError(f"{what} did not start: {text[-3000:]}")
+        try:
+            ask()
+            return
+        except not_yet:
+            time.sleep(0.1)

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +15,7 @@ from typing import Self
 from pydantic import SecretStr
 
 from shared.settings import Objects
-from tests.support.processes import Missing, end, free_ports, spawn
+from tests.support.processes import Missing, end, free_ports, spawn, until_up
 
 
 def weed() -> str:
@@ -81,19 +80,9 @@ class S3Server:
         return self
 
     def _wait(self, timeout_s: float = 240.0) -> None:
-        limit = time.monotonic() + timeout_s
-        while True:
-            assert self._process is not None
-            assert self._folder is not None
-            if self._process.poll() is not None or time.monotonic() > limit:
-                text = (self._folder / "server.log").read_text(errors="replace")
-                self.stop()
-                raise AssertionError(f"the S3 server did not start: {text[-2000:]}")
-            try:
-                self._ask()
-                return
-            except OSError:
-                time.sleep(0.1)
+        assert self._folder is not None
+        log = self._folder / "server.log"
+        until_up("the S3 server", self._process, log, self._ask, OSError, self.stop, timeout_s)
 
     def _more_options(self) -> dict[str, str]:
         """More options of `weed mini`."""

@@ -5,7 +5,6 @@ Built once with Go into the cache of test servers, and driven over its HTTP API.
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
@@ -16,7 +15,8 @@ from typing import Self
 
 import httpx
 
-from tests.support.processes import Missing, cache_folder, end, free_ports, locked, spawn
+from tests.support.go_programs import installed
+from tests.support.processes import end, free_ports, spawn
 
 VERSION = "2.5.0"
 MODULE = f"github.com/Shopify/toxiproxy/v2/cmd/server@v{VERSION}"
@@ -24,23 +24,7 @@ MODULE = f"github.com/Shopify/toxiproxy/v2/cmd/server@v{VERSION}"
 
 def program() -> str:
     """The server, built on first use (half a minute). Raises `Missing`."""
-    folder = cache_folder() / f"toxiproxy-{VERSION}"
-    with locked(cache_folder() / "toxiproxy.lock"):
-        built = folder / "server"
-        if built.exists():
-            return str(built)
-        if shutil.which("go") is None:
-            raise Missing("Toxiproxy is built with Go, which is not installed (https://go.dev/dl)")
-        done = subprocess.run(
-            ["go", "install", MODULE],
-            env={**os.environ, "GOBIN": str(folder), "CGO_ENABLED": "0"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise Missing(f"Toxiproxy could not be built: {done.stderr[-500:]}")
-        return str(built)
+    return installed("Toxiproxy", VERSION, MODULE, "server")
 
 
 class Link:

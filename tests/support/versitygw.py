@@ -5,7 +5,6 @@ Built once with Go into the cache of test servers. It sends S3's event structure
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import socket
@@ -16,7 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.support.processes import Missing, cache_folder, end, free_ports, locked, spawn
+from tests.support.go_programs import installed
+from tests.support.processes import end, free_ports, spawn
 
 VERSION = "1.8.0"
 MODULE = f"github.com/versity/versitygw/cmd/versitygw@v{VERSION}"
@@ -24,23 +24,7 @@ MODULE = f"github.com/versity/versitygw/cmd/versitygw@v{VERSION}"
 
 def program() -> str:
     """The server, built on first use (a minute or two). Raises `Missing`."""
-    folder = cache_folder() / f"versitygw-{VERSION}"
-    with locked(cache_folder() / "versitygw.lock"):
-        built = folder / "versitygw"
-        if built.exists():
-            return str(built)
-        if shutil.which("go") is None:
-            raise Missing("versitygw is built with Go 1.25 or newer, which is not installed (https://go.dev/dl)")
-        done = subprocess.run(
-            ["go", "install", MODULE],
-            env={**os.environ, "GOBIN": str(folder), "CGO_ENABLED": "0"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise Missing(f"versitygw could not be built: {done.stderr[-500:]}")
-        return str(built)
+    return installed("versitygw", VERSION, MODULE, "versitygw", "Go 1.25 or newer")
 
 
 class VersityGateway:

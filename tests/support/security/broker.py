@@ -3,14 +3,13 @@ Kafka's own authorizer, which lets nobody do what no rule allows."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from tests.support.kafka import KafkaServer
-from tests.support.processes import free_ports
+from tests.support.processes import free_ports, until_up
 from tests.support.security.certificates import Certificate
 from tests.support.security.tokens import AUDIENCE, ISSUER
 
@@ -83,19 +82,17 @@ class SecureKafka(KafkaServer):
 
     def _wait(self, timeout_s: float = 90.0) -> None:
         admin = AdminClient(self.client(ADMIN))
-        limit = time.monotonic() + timeout_s
-        while True:
-            assert self._process is not None
-            assert self._folder is not None
-            if self._process.poll() is not None or time.monotonic() > limit:
-                text = (self._folder / "server.log").read_text(errors="replace")
-                self.stop()
-                raise AssertionError(f"Apache Kafka did not start: {text[-3000:]}")
-            try:
-                admin.list_topics(timeout=1)
-                return
-            except KafkaException:
-                time.sleep(0.2)
+        assert self._folder is not None
+        log = self._folder / "server.log"
+        until_up(
+            "Apache Kafka",
+            self._process,
+            log,
+            lambda: admin.list_topics(timeout=1),
+            KafkaException,
+            self.stop,
+            timeout_s,
+        )
 
     def admin(self) -> AdminClient:
         return AdminClient(self.client(ADMIN))
