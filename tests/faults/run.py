@@ -154,7 +154,9 @@ class Arena:
         found = check(documents, observed, allowance, Counter(shot.cell.role for shot in shots))
         found += _too_much(redone, allowance.redone)
         names = {one.document_id for one in documents}
-        common = {**redone, "repeated": float(self.watch.repeated(names)), "together": float(len(shots))}
+        ends = Counter(one.document_id for one in observed.terminals)
+        doubled = sum(count - 1 for count in ends.values())  # what an allowance may cover
+        common = {**redone, "doubled": float(doubled), "repeated": float(self.watch.repeated(names)), "together": float(len(shots))}
         outcomes = []
         for shot in shots:
             measured = {**shot.measured, "done_s": done - shot.injected, **common}

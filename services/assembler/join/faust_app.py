@@ -45,6 +45,7 @@ from services.assembler.join.faust_tables import (
     read_tombstone,
     record_of,
 )
+from services.assembler.join.lease import SLEPT, Lease
 from services.assembler.join.memory import Document, Page, encode_state
 from services.assembler.join.offsets import checked_partitions, committed, offsets_since
 from services.assembler.join.outbox import Outbox
@@ -80,7 +81,8 @@ class FaustJoin:
         self._settings = settings
         self._health = health
         self._partitions = checked_partitions(settings)
-        self._outbox = Outbox(settings, failed=_end)
+        self._lease = Lease(settings.kafka.session_timeout_ms / 1000, _slept)
+        self._outbox = Outbox(settings, failed=_end, before=self._lease.check)
         self.app = make_app(settings, self._partitions)
         self._positions = Positions()
         self.app.transport.Consumer = functools.partial(JoinConsumer, positions=self._positions)
@@ -112,6 +114,7 @@ class FaustJoin:
         self._ticking = False
         self._watchdog.follow(asyncio.get_event_loop(), lambda: not self._ticking)
         self._watchdog.start()
+        self._lease.start()
 
     def _table(self, name: str, changelog: str) -> tuple[JoinTable, Any]:
         topic = self.app.topic(
@@ -292,8 +295,12 @@ class FaustJoin:
             self._outbox.poll(0.1)
 
 
-def _end(why: str) -> None:
+def _end(why: str, code: int = UNDELIVERED) -> None:
     """End the process before it can commit: what was handled since the last commit is handled again by whoever comes next."""
     log.critical("ended by an error", why=why)
     sys.stderr.flush()
-    os._exit(UNDELIVERED)
+    os._exit(code)
+
+
+def _slept(slept_s: float) -> None:
+    _end(f"slept for {slept_s:.0f} s, longer than the session: another has the partitions", SLEPT)

@@ -19,7 +19,7 @@ log = structlog.get_logger()
 
 def run(settings: Settings, health: Health) -> int:
     """Run until SIGTERM or SIGINT. 0 when it ended as asked, 1 when it could not start or go on, 3 when it was stuck, 4 after a
-    failed append."""
+    failed append, 5 when it slept through its session."""
     health.ready("recovery", False, "starting")
     if os.environ.get("PROCESSING_GUARANTEE", "at_least_once") != "at_least_once":
         log.error("the join runs at_least_once only; unset PROCESSING_GUARANTEE")

@@ -34,12 +34,18 @@ BY_KEY = -1
 class Outbox:
     """`append` and `emit` are for one thread, `poll` for one thread (the same or another)."""
 
-    def __init__(self, settings: Settings, failed: Callable[[str], None] | None = None) -> None:
-        """`failed` is called with a message at the first failure, on the thread that polls."""
+    def __init__(
+        self,
+        settings: Settings,
+        failed: Callable[[str], None] | None = None,
+        before: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`failed` is called with a message at the first failure, on the thread that polls; `before` in front of every append."""
         self._kafka = settings.kafka
         self.producer: Any = Producer(producer_config(settings))
         self.failure: str | None = None
         self._failed = failed
+        self._before = before
         self._lock = threading.Lock()
         self._sequence = 0
         self._outstanding: dict[int, None] = {}  # in order of appending
@@ -61,7 +67,7 @@ class Outbox:
         acknowledged: Callable[[int], None] | None = None,
     ) -> None:
         """Append bytes. `acknowledged` is called with the offset, on the thread that polls."""
-
+        self._before()
         with self._lock:
             sequence = self._sequence
             self._sequence += 1

@@ -8,8 +8,9 @@ import time
 
 import msgspec
 
+from services.assembler.join.lease import SLEPT
 from tests.faults.fleet import SESSION_MS, Fleet
-from tests.faults.injection import NOTHING, Allowance, Injection
+from tests.faults.injection import Allowance, Injection
 from tests.faults.roles import Role
 
 KILLED = Allowance(deaths=1, exits=frozenset({-signal.SIGKILL}), redone="in flight")
@@ -50,11 +51,11 @@ class Terminate(msgspec.Struct, frozen=True):
 
 
 class Freeze(msgspec.Struct, frozen=True):
-    """SIGSTOP for twice the session, then SIGCONT: the others have taken over when it wakes."""
+    """SIGSTOP for twice the session, then SIGCONT: the others have taken over when it wakes. A join ends then, by its lease."""
 
     name: str = "sigstop"
     servers: str = "plain"
-    allowance: Allowance = NOTHING
+    allowance: Allowance = Allowance(deaths=1, exits=frozenset({SLEPT}), doubles=True)
 
     def inapplicable(self, role: Role, replicas: int) -> str | None:
         return None

@@ -115,3 +115,4 @@ def test_a_second_terminal_record_is_allowed_only_after_a_frozen_join_and_must_b
     assert kinds(PLANTED["doubled"], Allowance(doubles=True)) == []
     other = replace(PARSED, digest="bb")
     assert kinds(replace(CALM, terminals=[PARSED, other, REFUSED]), Allowance(doubles=True)) == ["hash"]
+    assert kinds(PLANTED["doubled"], Allowance(doubles=True), broken=0) == ["doubled"]
