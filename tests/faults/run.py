@@ -156,7 +156,12 @@ class Arena:
         names = {one.document_id for one in documents}
         ends = Counter(one.document_id for one in observed.terminals)
         doubled = sum(count - 1 for count in ends.values())  # what an allowance may cover
-        common = {**redone, "doubled": float(doubled), "repeated": float(self.watch.repeated(names)), "together": float(len(shots))}
+        common = {
+            **redone,
+            "doubled": float(doubled),
+            "repeated": float(self.watch.repeated(names)),
+            "together": float(len(shots)),
+        }
         outcomes = []
         for shot in shots:
             measured = {**shot.measured, "done_s": done - shot.injected, **common}
