@@ -87,7 +87,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=0, help="begin no injection after so many; 0: no limit")
     parser.add_argument("--at-most", type=int, default=10_000, help="injections")
     parser.add_argument("--rounds", type=int, default=1, help="green runs that every cell shall have")
-    parser.add_argument("--together", type=int, default=1, help="injections of a kind that are judged at one rest")
+    parser.add_argument(
+        "--together", type=int, default=1, help="injections of a kind, into different roles, at one time"
+    )
     parser.add_argument("--only", default="", help="regular expression for cells, such as `^sigkill/join/`")
     parser.add_argument("--profile", choices=["light", "real"], default="light", help="synthetic or real reading")
     return parser.parse_args()

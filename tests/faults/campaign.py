@@ -7,21 +7,20 @@ import time
 import traceback
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from tests.faults.cell import REPLICAS, Cell, Place
+from tests.faults.cell import Cell, Place
 from tests.faults.checker import Violation
 from tests.faults.fleet import Fleet
-from tests.faults.injection import Injection, NotInjected
+from tests.faults.injection import Injection
 from tests.faults.journal import Journal, order
 from tests.faults.matrix import by_servers, servers
 from tests.faults.outcome import Outcome
 from tests.faults.roles import REAL
-from tests.faults.run import Arena, Shot
+from tests.faults.run import Arena
 from tests.faults.sources import light, real
 from tests.support.processes import Missing
 
@@ -40,7 +39,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Green runs that each cell shall have."""
     profile: str = "light"
     together: int = 1
-    """Injections of one kind, into different roles, that are judged at one rest."""
+    """Injections into different roles that are made at one time and judged at one rest."""
     exact: bool = False
     """The seed is that of the injection itself."""
 
@@ -66,10 +65,14 @@ class Campaign:
     def run(self, places: Sequence[Place]) -> Iterator[Outcome]:
         """All cells among the places, those with the fewest green runs first, fleet by fleet."""
         for name, mine in by_servers(places, list(self._kinds.values())):
-            cells = self._wanted(mine)
-            for replicas in REPLICAS:
-                if chosen := [cell for cell in cells if cell.replicas == replicas and self._goes_on()]:
-                    yield from self._on_fleet(name, replicas, chosen)
+            left = self._batches(self._wanted(mine))
+            while left and self._goes_on():
+                yield from self._on_fleet(name, left)
+
+    def _batches(self, cells: Sequence[Cell]) -> list[list[Cell]]:
+        """What is injected at one time, each with one number of replicas: so few processes come first."""
+        found = batched(cells, self._kinds, self._plan.together)
+        return sorted(found, key=lambda batch: batch[0].replicas)
 
     def _wanted(self, places: Sequence[Place]) -> list[Cell]:
         if self._plan.exact:
@@ -86,55 +89,50 @@ class Campaign:
         begun = self._left < self._plan.at_most
         return self._left > 0 and not (begun and self._plan.until is not None and time.monotonic() > self._plan.until)
 
-    def _on_fleet(self, name: str, replicas: int, cells: Sequence[Cell]) -> Iterator[Outcome]:
-        folder = self._folder / f"{name}-{replicas}-{time.time_ns():x}"
+    def _on_fleet(self, name: str, left: list[list[Cell]]) -> Iterator[Outcome]:
+        """Take batches from `left` as long as the fleet comes to rest after them."""
+        folder = self._folder / f"{name}-{time.time_ns():x}"
         folder.mkdir(parents=True)
         sources, modules = (light(), None) if self._plan.profile == "light" else (real(), REAL)
         try:
             with contextlib.ExitStack() as held:
                 below = held.enter_context(servers()[name](folder))
-                fleet = held.enter_context(Fleet(below, folder, modules=modules, replicas=replicas))
+                fleet = held.enter_context(Fleet(below, folder, modules=modules, replicas=left[0][0].replicas))
                 arena = held.enter_context(
                     Arena(fleet, sources, profile=self._plan.profile, rate=RATE[self._plan.profile])
                 )
-                for kind, mine in groupby(cells, key=lambda cell: cell.injection):
-                    for some in batched(list(mine), self._plan.together):
-                        if self._goes_on():
-                            yield from self._together(arena, self._kinds[kind], some)
-                left = fleet.close()
-                if left:
+                rests = True
+                while left and rests and self._goes_on():
+                    outcomes = self._together(arena, left.pop(0))
+                    yield from outcomes
+                    rests = all(outcome.green for outcome in outcomes) or arena.settle()
+                ended = fleet.close()
+                if ended:
                     self.red += 1
-                    self.left_out.append(f"processes were left behind: {left}")
+                    self.left_out.append(f"processes were left behind: {ended}")
         except Missing as missing:
             self.missing = missing
             self.left_out.append(f"{name}: {missing}")
+            left.clear()
 
-    def _together(self, arena: Arena, kind: Injection, cells: Sequence[Cell]) -> list[Outcome]:
-        """Injections of one kind, one after the other, judged at one rest."""
+    def _together(self, arena: Arena, cells: Sequence[Cell]) -> list[Outcome]:
+        """Injections at one time, judged at one rest. The fleet gets their number of replicas first."""
         began = time.time()
-        shots: list[Shot] = []
-        seeds = [self._seed(cell) for cell in cells]
+        aimed = [(self._kinds[cell.injection], cell, self._seed(cell)) for cell in cells]
         try:
-            before = arena.begin()
-            for cell, seed in zip(cells, seeds, strict=True):
-                try:
-                    shots.append(arena.inject(kind, cell, seed))
-                except NotInjected as why:
-                    self.left_out.append(f"{cell.name} seed {seed}: {why}")
-            outcomes = arena.judge(shots, kind.allowance, before)
+            if set(arena.fleet.replicas.values()) != {cells[0].replicas}:
+                arena.fleet.resize(cells[0].replicas)
+            outcomes, missed = arena.run(aimed)
+            self.left_out += missed
         except Exception as error:
             # The harness could not go on with these; they are no green ones.
             violation = Violation("harness", "".join(traceback.format_exception(error))[-2_000:])
-            outcomes = [
-                _broken(cell, seed, arena.profile, violation, began) for cell, seed in zip(cells, seeds, strict=True)
-            ]
+            outcomes = [_broken(cell, seed, arena.profile, violation, began) for _, cell, seed in aimed]
         outcomes = [msgspec.structs.replace(outcome, code=self._commit) for outcome in outcomes]
         for outcome in outcomes:
             self._left -= 1
             self._journal.add(outcome)
             self.red += not outcome.green
-        if not all(outcome.green for outcome in outcomes):
-            arena.settle()
         return outcomes
 
     def _seed(self, cell: Cell) -> int:
@@ -159,13 +157,22 @@ def _broken(cell: Cell, seed: int, profile: str, violation: Violation, began: fl
     )
 
 
-def batched(cells: Sequence[Cell], size: int) -> Iterator[Sequence[Cell]]:
-    """In groups of at most `size`, in which no role comes twice, nor any that the order did not put together."""
-    group: list[Cell] = []
+def batched(cells: Sequence[Cell], kinds: Mapping[str, Injection], size: int) -> list[list[Cell]]:
+    """What can be injected at one time: at most `size`, each into a role of its own, all with the same replicas and of one class of faults
+    that may leave the same behind. Each goes into the first of these that has room for it."""
+    found: list[list[Cell]] = []
     for cell in cells:
-        if len(group) == size or any(one.role == cell.role for one in group):
-            yield group
-            group = []
-        group.append(cell)
-    if group:
-        yield group
+        alike = _alike(cell, kinds)
+        for batch in found:
+            fits = len(batch) < size and all(one.role != cell.role for one in batch)
+            if fits and _alike(batch[0], kinds) == alike:
+                batch.append(cell)
+                break
+        else:
+            found.append([cell])
+    return found
+
+
+def _alike(cell: Cell, kinds: Mapping[str, Injection]) -> tuple[object, ...]:
+    kind = kinds[cell.injection]
+    return cell.replicas, type(kind), kind.allowance

@@ -5,13 +5,15 @@ Who ended unasked is kept in `deaths`. `replicas` is what each role is brought b
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
@@ -66,8 +68,8 @@ class Fleet:
         """Everyone who runs now."""
         self.deaths: list[Death] = []
         """Everyone who ended unasked since somebody last emptied this."""
-        self.hold = False
-        """While true, nobody is started in the place of who ended."""
+        self._held: Counter[Role] = Counter()
+        """Roles of which nobody is started in the place of who ended."""
         self._modules = modules
         self._forge: Forge | None = None
         self._env = {MARK: self.run, WORKLOG: str(folder), **SETTINGS, **(env or {})}
@@ -120,6 +122,27 @@ class Fleet:
         self._forge = self._forge or Forge(self.folder / "forge.log", {MARK: self.run})
         return Member(role, self._forge.start, self._number, self.folder, env, port)
 
+    @contextlib.contextmanager
+    def holding(self, role: Role) -> Iterator[None]:
+        """Inside, nobody of this role is started in the place of who ended."""
+        with self._lock:
+            self._held[role] += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held[role] -= 1
+
+    def resize(self, replicas: int) -> None:
+        """Bring every role to so many processes, and wait until all are ready."""
+        for role in ROLES:
+            with self._lock:
+                self.replicas[role] = replicas  # who is missing is started by the keeper
+                leaving = self.of(role)[replicas:]
+            for member in leaving:
+                member.terminate()
+        self.wait_ready()
+
     def scale(self, role: Role, replicas: int, wait_s: float = 120.0) -> None:
         """Bring a role to so many processes, as a Deployment would: the youngest leave by SIGTERM. Waits until that is so."""
         with self._lock:
@@ -164,9 +187,7 @@ class Fleet:
                     self.members.remove(member)
                     if not member.asked:
                         self.deaths.append(Death(role=member.role, exit=member.ended or 0, tail=member.tail()))
-                if self.hold:
-                    continue
-                for role in ROLES:
+                for role in (role for role in ROLES if not self._held[role]):
                     for _ in range(self.replicas[role] - len(self.of(role))):
                         self.start(role)
 

@@ -76,14 +76,18 @@ def summary(places: Sequence[Place], outcomes: Sequence[Outcome]) -> list[str]:
                 what: max(o.measured[what] for o in mine) for what in ("redelivered", "redone", "in_flight", "repeated")
             }
             lines.append(f"{name:34}" + "  ".join(f"{what} {count:g}" for what, count in most.items()))
-    gaps: dict[str, list[float]] = {}
+    gaps: dict[str, list[tuple[float, float]]] = {}
     for outcome in outcomes:
         for what, seconds in outcome.measured.items():
             if what.startswith("gap_"):
-                gaps.setdefault(what, []).append(seconds)
+                calm = outcome.measured.get(what.replace("gap_", "calm_"), 0.0)
+                gaps.setdefault(what, []).append((seconds, calm))
     if gaps:
-        lines += ["", "longest time without an output at a rolling restart, seconds:"]
-        lines += [f"{what[4:-2]:34}" + ", ".join(f"{value:.1f}" for value in values) for what, values in gaps.items()]
+        lines += ["", "longest time without an output at a rolling restart, seconds (in ten calm ones before it):"]
+        lines += [
+            f"{what[4:-2]:34}" + ", ".join(f"{value:.1f} ({calm:.1f})" for value, calm in values)
+            for what, values in gaps.items()
+        ]
     lines += [""] + [
         f"red: {o.cell.name} seed {o.seed} ({o.code}): " + ", ".join(_told(v) for v in o.violations[:2]) for o in red
     ]

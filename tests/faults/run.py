@@ -6,12 +6,13 @@ import random
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Self
 
 from tests.faults.cell import Cell
 from tests.faults.checker import Violation, check
 from tests.faults.fleet import Fleet
-from tests.faults.injection import Allowance, Injection
+from tests.faults.injection import Allowance, Injection, NotInjected
 from tests.faults.observed import Expected, Observed
 from tests.faults.outcome import Outcome
 from tests.faults.redone import Work, work_of
@@ -21,7 +22,9 @@ from tests.faults.watch import Watch
 
 NOBODY = Expected(document_id="", template="", status="", pages=0, digest=None, objects=frozenset())
 OPEN = 4
-"""Documents that are under way at any moment of a run."""
+"""Documents that are under way at any moment of a run with one injection; with more, each has one of its own."""
+SETTLE_S = 60.0
+"""Within so long after a red run a fleet is at rest, or is given up."""
 
 
 class Shot:
@@ -46,7 +49,7 @@ class Arena:
         *,
         profile: str = "light",
         rate: float = 3.0,
-        patience_s: float = 600,
+        patience_s: float = 300,
     ) -> None:
         """`rate`: documents a second. `patience_s`: within so long after a fault everything must be done."""
         self.fleet = fleet
@@ -57,7 +60,7 @@ class Arena:
         self.known: dict[str, Expected] = {}
         self.watch = Watch(fleet.servers)
         self._submitter = Submitter(fleet.servers)
-        self._shots: list[dict[str, Expected]] = []
+        self._loads: list[dict[str, Expected]] = []
         """Documents of injections that are not judged yet."""
         self._ended: dict[str, int] = {}
         """Terminal records of every document of earlier runs: there shall never be more."""
@@ -102,23 +105,40 @@ class Arena:
         found = check([expected(self.known[source.name], name) for name, source in names.items()], observed)
         assert not found, f"without any fault: {found[:5]}"
 
-    def run(self, injection: Injection, cell: Cell, seed: int) -> Outcome:
-        """Inject, wait and check. The fleet must have the cell's replicas. Raises `NotInjected`."""
-        before = self.begin()
-        return self.judge([self.inject(injection, cell, seed)], injection.allowance, before)[0]
-
-    def begin(self) -> Work:
-        """Call it at rest, before the first injection that is judged together with others."""
+    def run(self, aimed: Sequence[tuple[Injection, Cell, int]]) -> tuple[list[Outcome], list[str]]:
+        """Inject at one time, each into a role of its own and with its seed, wait and check: an outcome for each that took place, and a line
+        for each that did not. The fleet must be at rest and have the cells' replicas. All must have one allowance."""
         self.fleet.deaths.clear()
-        return work_of(self.fleet.folder)
+        before = work_of(self.fleet.folder)
+        if len(aimed) == 1:  # on this thread: what it starts anew dies with the thread that started it
+            made = [self._made(*aimed[0], alone=True)]
+        else:
+            with ThreadPoolExecutor(len(aimed), thread_name_prefix="injection") as pool:
+                made = list(pool.map(lambda one: self._made(*one), aimed))
+        allowance = aimed[0][0].allowance
+        shots = [shot for shot in made if isinstance(shot, Shot)]
+        return self._judge(shots, allowance, before), [one for one in made if isinstance(one, str)]
 
-    def inject(self, injection: Injection, cell: Cell, seed: int) -> Shot:
-        """A fault into the fleet under the load of documents of its own. Returns when everybody is ready again. Raises `NotInjected`."""
+    def _made(self, injection: Injection, cell: Cell, seed: int, alone: bool = False) -> Shot | str:
+        try:
+            return self._inject(injection, cell, seed, alone)
+        except NotInjected as why:
+            return f"{cell.name} seed {seed}: {why}"
+
+    def _inject(self, injection: Injection, cell: Cell, seed: int, alone: bool) -> Shot:
+        """A fault into the fleet under the load of documents of its own. Returns when everybody whom it may have hurt is ready again: its
+        role, or who is `alone`, all. Raises `NotInjected`."""
         rng = random.Random(f"{cell.name}/{seed}")
         shot = Shot(cell, seed)
         name = f"{self.fleet.run}-{seed:08x}"
-        with Load(self._submitter, self.known, name, rng, self.rate, is_full=self._is_full) as load:
-            self._shots.append(load.submitted)
+        most = OPEN if alone else 1
+
+        def is_full() -> bool:
+            """Whether enough of its documents are under way."""
+            return sum(name not in self.watch.parsed for name in list(load.submitted)) >= most
+
+        with Load(self._submitter, self.known, name, rng, self.rate, is_full=is_full) as load:
+            self._loads.append(load.submitted)
             load.wait_for(1)
             time.sleep(rng.uniform(0.0, 1.0))  # the moment of the fault is random
             shot.injected = time.monotonic()
@@ -127,26 +147,19 @@ class Arena:
             except AssertionError as error:
                 shot.violations.append(Violation("injection", str(error)))
             try:
-                self.fleet.wait_ready(seconds=self.patience_s)
+                self.fleet.wait_ready(*(() if alone else (cell.role,)), seconds=self.patience_s)
             except AssertionError as error:
                 shot.violations.append(Violation("not ready", str(error)))
             shot.measured["ready_s"] = time.monotonic() - shot.injected
         shot.documents = list(load.submitted.values())
         return shot
 
-    def _is_full(self) -> bool:
-        """Whether enough documents are under way."""
-        parsed = self.watch.parsed
-        return sum(name not in parsed for submitted in self._shots for name in list(submitted)) >= OPEN
-
-    def judge(self, shots: Sequence[Shot], allowance: Allowance, before: Work) -> list[Outcome]:
-        """Wait until all is done, and check: an outcome for each injection.
-
-        Injections of one kind may be judged together, at one rest; what is wrong there is charged to each of them.
-        """
+    def _judge(self, shots: Sequence[Shot], allowance: Allowance, before: Work) -> list[Outcome]:
+        """Wait until all is done, and check: an outcome for each injection. What is wrong then is charged to each of them."""
         # Those of an injection that did not take place are none of the outcomes', but they are documents like all others.
-        documents = [one for submitted in self._shots for one in submitted.values()]
-        self._shots.clear()
+        documents = [one for submitted in self._loads for one in submitted.values()]
+        self._loads.clear()
+        self.fleet.wait_ready(seconds=self.patience_s)
         self._until_done(documents, raising=False)
         done = time.monotonic()
         observed = self._observed(documents)
@@ -180,18 +193,25 @@ class Arena:
             )
         return outcomes
 
-    def settle(self) -> None:
-        """After a red run: wait until nothing is under way, so that the next one begins at rest."""
-        self._until_done([], raising=False)
+    def settle(self) -> bool:
+        """After a red run: wait until nothing is under way, so that the next one begins at rest; false where that does not come."""
+        self._loads.clear()
+        try:
+            self.fleet.wait_ready(seconds=SETTLE_S)
+            self._until_done([], patience_s=SETTLE_S)
+        except AssertionError:
+            return False
         self._remember()
+        return True
 
     def _remember(self) -> None:
         self._ended = {name: len(records) for name, records in list(self.watch.parsed.items())}
         self._letters = len(self.watch.letters)
 
-    def _until_done(self, documents: Sequence[Expected], raising: bool = True) -> None:
+    def _until_done(self, documents: Sequence[Expected], raising: bool = True, patience_s: float | None = None) -> None:
         """Wait until every document has a terminal record, everything is committed, and the last objects are written."""
-        deadline = time.monotonic() + self.patience_s
+        patience_s = patience_s or self.patience_s
+        deadline = time.monotonic() + patience_s
         missing = [one.document_id for one in documents]
         while True:
             assert self.watch.broken is None, f"the watch broke: {self.watch.broken}"
@@ -199,7 +219,7 @@ class Arena:
             if not missing and self._closed(documents) and self.watch.behind() == 0:
                 return
             if time.monotonic() > deadline:
-                assert not raising, f"not done within {self.patience_s:g} s: {missing[:5]}, {self.watch.lags()}"
+                assert not raising, f"not done within {patience_s:g} s: {missing[:5]}, {self.watch.lags()}"
                 return
             time.sleep(0.5)
 

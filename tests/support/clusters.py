@@ -11,6 +11,7 @@ import os
 import random as rand
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -18,7 +19,7 @@ from typing import Any, Literal, Self
 from confluent_kafka import ElectionType, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from tests.support.kafka import KafkaServer, cluster_id, jars, java
+from tests.support.kafka import KafkaServer, cluster_id
 from tests.support.processes import free_ports
 
 Way = Literal["pause", "kill", "freeze"]
@@ -56,9 +57,13 @@ class Node(KafkaServer):
         self._voters = voters
         self._cluster = cluster
 
+    def format(self) -> None:
+        """Before the first start; takes a second or two, of one core."""
+        self._format()
+
     def launch(self) -> None:
         """Begin to start; a cluster waits for all of them at once."""
-        self._launch(java(), jars())
+        self._launch()
 
     def wait(self, timeout_s: float = 240.0) -> None:
         """Until it answers."""
@@ -97,8 +102,10 @@ class KafkaCluster:
 
     def start(self) -> Self:
         """Every node; returns when all are in the cluster. Raises `Missing`."""
+        with ThreadPoolExecutor(len(self.nodes)) as pool:
+            list(pool.map(Node.format, self.nodes.values()))
         for node in self.nodes.values():
-            node.launch()
+            node.launch()  # on this thread: a server dies with the thread that started it
         for node in self.nodes.values():
             node.wait()
         self.until(lambda: len(self.admin().list_topics(timeout=5).brokers) == len(self.nodes), "all nodes are there")

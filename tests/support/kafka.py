@@ -82,28 +82,36 @@ class KafkaServer:
         """Format a new log folder (at the first start) and start; returns when the broker answers. Raises `Missing`."""
         if self._external:
             return self
-        program, libs = java(), jars()
-        self._launch(program, libs)
+        self._format()
+        self._launch()
         self._wait()
         return self
 
-    def _launch(self, program: str, libs: Path) -> None:
-        """Format at the first start, and spawn; does not wait for an answer."""
-        base = [program, "-Xms128m", f"-Xmx{self._memory_mb}m", *_JAVA, *self._java_options(), "-cp", f"{libs}/*"]
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="docfleet-kafka-"))
-            if not self.port:
-                self.port, self._controller = free_ports(2)
-            self.bootstrap = f"127.0.0.1:{self.port}"
-            lines = (f"{name}={value}\n" for name, value in self._properties(self._folder).items())
-            (self._folder / "server.properties").write_text("".join(lines))
-            subprocess.run(
-                [*base, "kafka.tools.StorageTool", "format", "-c", "server.properties", *self._formatting()],
-                cwd=self._folder,
-                check=True,
-                capture_output=True,
-            )
-        self._process = spawn([*base, "kafka.Kafka", "server.properties"], self._folder / "server.log", self._folder)
+    def _java(self) -> list[str]:
+        """The command that runs a class of Kafka. Raises `Missing`."""
+        libs = f"{jars()}/*"
+        return [java(), "-Xms128m", f"-Xmx{self._memory_mb}m", *_JAVA, *self._java_options(), "-cp", libs]
+
+    def _format(self) -> None:
+        """Before the first start: choose ports, write the properties, format a log folder. Raises `Missing`."""
+        if self._folder is not None:
+            return
+        tool = [*self._java(), "kafka.tools.StorageTool"]
+        folder = Path(tempfile.mkdtemp(prefix="docfleet-kafka-"))
+        if not self.port:
+            self.port, self._controller = free_ports(2)
+        self.bootstrap = f"127.0.0.1:{self.port}"
+        lines = (f"{name}={value}\n" for name, value in self._properties(folder).items())
+        (folder / "server.properties").write_text("".join(lines))
+        formatting = [*tool, "format", "-c", "server.properties", *self._formatting()]
+        subprocess.run(formatting, cwd=folder, check=True, capture_output=True)
+        self._folder = folder
+
+    def _launch(self) -> None:
+        """Spawn; does not wait for an answer."""
+        assert self._folder is not None
+        command = [*self._java(), "kafka.Kafka", "server.properties"]
+        self._process = spawn(command, self._folder / "server.log", self._folder)
 
     def _java_options(self) -> list[str]:
         """More options of the Java machine."""

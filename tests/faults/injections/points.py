@@ -48,7 +48,7 @@ class KillAt(msgspec.Struct, frozen=True):
         seldom = self.when == "ending" or self.point == "after_failure_before_letter"
         at = 1 if seldom else random.randint(1, LATEST)
         # With others beside it, one process may get no work of this kind for a while: the first to come to the point dies.
-        file = fleet.folder / f"{self.name}.armed"
+        file = fleet.folder / f"{self.name}-{role}.armed"
         file.write_text(f"{self.point}:kill@{at}")
         for one in members:
             one.arm(file)
@@ -68,13 +68,10 @@ class KillAt(msgspec.Struct, frozen=True):
 
     def _starting(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
         """Kill one, and have the one that takes its place die at the point."""
-        fleet.hold = True
-        try:
+        with fleet.holding(role):
             random.choice(fleet.of(role)).kill()
             member = fleet.start(role, armed=f"{self.point}:kill@1")
             code = member.wait(REACHED_S)
-        finally:
-            fleet.hold = False
         if code is None:
             member.disarm()
             raise NotInjected(f"{self.name}: it was not reached")

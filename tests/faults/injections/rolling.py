@@ -16,6 +16,8 @@ from tests.faults.roles import ROLES, Role
 from tests.faults.watch import Watch
 
 QUIET = Allowance(redone="nothing")
+CALM_S = 10.0
+"""Before a rolling restart the outputs are watched for so long: the load itself has gaps."""
 
 
 class Scale(msgspec.Struct, frozen=True):
@@ -45,12 +47,9 @@ class StartTogether(msgspec.Struct, frozen=True):
         return None if replicas > 1 else "one alone starts with nobody"
 
     def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
-        fleet.hold = True
-        try:
+        with fleet.holding(role):
             for member in fleet.of(role):
                 member.terminate()
-        finally:
-            fleet.hold = False
         return {}
 
 
@@ -68,6 +67,8 @@ class RollingRestart(msgspec.Struct, frozen=True):
     def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
         windows = {}
         with Watch(fleet.servers) as watch:
+            calm = time.time(), time.time() + CALM_S
+            time.sleep(CALM_S)
             for each in ROLES:
                 began = time.time()
                 for member in fleet.of(each):
@@ -79,7 +80,8 @@ class RollingRestart(msgspec.Struct, frozen=True):
                 windows[each] = began, time.time()
             ended = time.time()
             fleet.wait_until(lambda: any(r.at > ended for r in list(watch.results)), 60, "nothing comes out any more")
-            return {f"gap_{each}_s": gap(self._moments(watch, each), *windows[each]) for each in ROLES}
+            told = {f"gap_{each}_s": gap(self._moments(watch, each), *windows[each]) for each in ROLES}
+            return told | {f"calm_{each}_s": gap(self._moments(watch, each), *calm) for each in ROLES}
 
     def _moments(self, watch: Watch, role: Role) -> list[float]:
         """When the role had an output; those of the join that users see are the ends of documents."""
@@ -91,8 +93,7 @@ class RollingRestart(msgspec.Struct, frozen=True):
 def replace(fleet: Fleet, role: Role, **env: str) -> None:
     """Start a successor, wait until it takes part, and let the oldest go by SIGTERM."""
     oldest = fleet.of(role)[0]
-    fleet.hold = True
-    try:
+    with fleet.holding(role):
         successor = fleet.start(role, env)
         try:
             fleet.wait_until(successor.ready, 300, f"the successor of {role} is not ready")
@@ -100,8 +101,6 @@ def replace(fleet: Fleet, role: Role, **env: str) -> None:
             raise AssertionError(f"{error}: {successor.tail()}") from error
         code = oldest.terminate()
         assert code == 0, f"{role} ended with {code} after SIGTERM: {oldest.tail()}"
-    finally:
-        fleet.hold = False
 
 
 def gap(moments: Iterable[float], began: float, ended: float) -> float:

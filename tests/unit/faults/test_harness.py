@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.faults.campaign import Campaign, Plan
+from tests.faults.campaign import Campaign, Plan, batched
 from tests.faults.cell import Cell, Place
 from tests.faults.checker import Violation
 from tests.faults.injections.rolling import gap
@@ -78,6 +78,22 @@ def test_a_run_goes_on_where_the_journal_stops(tmp_path):
     journal.add(outcome(CELLS[1], red=True))
     assert Campaign([], journal, tmp_path, Plan())._wanted(PLACES) == [CELLS[1], CELLS[2]]
     assert len(Campaign([], journal, tmp_path, Plan(rounds=3))._wanted(PLACES)) == 8
+
+
+def test_what_is_injected_at_one_time_goes_into_different_roles_and_may_leave_the_same_behind():
+    kinds = {kind.name: kind for kind in injections()}
+    cells = [place.cell for place in places(list(kinds.values())) if place.reason is None]
+    batches = batched(cells, kinds, 6)
+    assert sorted(cell for batch in batches for cell in batch) == sorted(cells)
+    for batch in batches:
+        roles = [cell.role for cell in batch]
+        assert len(batch) <= 6
+        assert len(roles) == len(set(roles))
+        assert len({(cell.replicas, kinds[cell.injection].servers) for cell in batch}) == 1
+        assert len({kinds[cell.injection].allowance for cell in batch}) == 1
+    alone = [batch for batch in batches if batch[0].injection in ("rolling-restart", "broker-away", "leader-killed")]
+    assert [len(batch) for batch in alone] == [1] * 9, "what befalls everybody is injected alone"
+    assert [len(batch) for batch in batched(cells[:6], kinds, 1)] == [1] * 6
 
 
 def test_the_summary_names_what_was_red_and_what_is_not_covered():
