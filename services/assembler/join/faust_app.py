@@ -33,7 +33,7 @@ from faust.types import TP
 
 from services.assembler.join.driver import Driver, Record
 from services.assembler.join.events import CONTROL, OPEN, PARSED, SOURCES, read_event
-from services.assembler.join.faust_client import JoinConsumer, OutboxProducer, data_folder, make_app
+from services.assembler.join.faust_client import JoinConsumer, OutboxProducer, data_folder, heartbeat_s, make_app
 from services.assembler.join.faust_tables import (
     FaustTables,
     JoinStore,
@@ -81,7 +81,8 @@ class FaustJoin:
         self._settings = settings
         self._health = health
         self._partitions = checked_partitions(settings)
-        self._lease = Lease(settings.kafka.session_timeout_ms / 1000, _slept)
+        session_s = settings.kafka.session_timeout_ms / 1000
+        self._lease = Lease(session_s, heartbeat_s(session_s), _slept)
         self._outbox = Outbox(settings, failed=_end, before=self._lease.check)
         self.app = make_app(settings, self._partitions)
         self._positions = Positions()
@@ -303,4 +304,4 @@ def _end(why: str, code: int = UNDELIVERED) -> None:
 
 
 def _slept(slept_s: float) -> None:
-    _end(f"slept for {slept_s:.0f} s, longer than the session: another has the partitions", SLEPT)
+    _end(f"slept for {slept_s:.1f} s, longer than the session may last: another has the partitions", SLEPT)

@@ -99,12 +99,17 @@ def make_app(settings: Settings, partitions: int) -> faust.App:
         consumer_auto_offset_reset="earliest",
         consumer_group_instance_id=kafka.group_instance_id,
         broker_session_timeout=session_s,
-        broker_heartbeat_interval=max(0.3, session_s / 3),
+        broker_heartbeat_interval=heartbeat_s(session_s),
         broker_commit_interval=settings.stage("join").commit_interval_s,
     )
     if app.conf.processing_guarantee.value != "at_least_once":
         raise CannotStart("Faust's processing guarantee must be at_least_once; unset PROCESSING_GUARANTEE")
     return app
+
+
+def heartbeat_s(session_s: float) -> float:
+    """From one heartbeat to the next, seconds, with a session of so many."""
+    return max(0.3, session_s / 3)
 
 
 def data_folder(settings: Settings) -> Path:

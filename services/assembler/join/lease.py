@@ -3,8 +3,8 @@
 Such a process wakes in the middle of what it did, with events in hand, while another one has its partitions and has handled the same
 events; what it appends then is a second terminal record. Kafka fences its commits, not its appends. So a thread looks at the
 clock several times a second, the outbox before every append, and whoever first finds that the other's last look is longer ago than the
-group waits for a member ends the process. (The idea: a lock with a lease is only held as long as its holder's own clock says so; Burrows,
-"The Chubby lock service", OSDI 2006, section 2.8.)
+group may have waited for a member ends the process: the session, less one heartbeat that was due when it fell asleep. (The idea: a lock
+with a lease is only held as long as its holder's own clock says so; Burrows, "The Chubby lock service", OSDI 2006, section 2.8.)
 
 What is left: records that were handed to the producer in the last milliseconds before the sleep; they are sent on waking. Hence the word
 in docs/guarantees.md on frozen processes.
@@ -19,7 +19,7 @@ from collections.abc import Callable
 SLEPT = 5
 """Exit code of a process that slept through its session."""
 LOOKS = 10
-"""Looks at the clock a session, at least."""
+"""Looks at the clock in the time of a lease, at least."""
 LONGEST_LOOK_S = 0.5
 
 
@@ -27,10 +27,15 @@ class Lease:
     """`expired(slept_s)` is called once, on any thread; it must not return when the process is a real one."""
 
     def __init__(
-        self, session_s: float, expired: Callable[[float], None], *, clock: Callable[[], float] = time.monotonic
+        self,
+        session_s: float,
+        heartbeat_s: float,
+        expired: Callable[[float], None],
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`session_s`: for how long the group waits for a member, seconds."""
-        self._session_s = session_s
+        """`session_s`: for how long the group waits for a member from a heartbeat on; `heartbeat_s`: from one heartbeat to the next."""
+        self._held_s = session_s - heartbeat_s
         self._expired = expired
         self._clock = clock
         self._last = clock()
@@ -48,11 +53,11 @@ class Lease:
     def check(self) -> None:
         """Before anything leaves the process. Cheap: one look at the clock."""
         slept_s = self._clock() - self._last
-        if slept_s > self._session_s:
+        if slept_s > self._held_s:
             self._expired(slept_s)
 
     def _run(self) -> None:
-        pause_s = min(LONGEST_LOOK_S, self._session_s / LOOKS)
+        pause_s = min(LONGEST_LOOK_S, self._held_s / LOOKS)
         while True:
             time.sleep(pause_s)
             self.look()

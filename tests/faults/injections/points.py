@@ -14,9 +14,9 @@ from tests.faults.injection import Allowance, Injection, NotInjected
 from tests.faults.injections.process import KILLED
 from tests.faults.roles import STAGES, Role
 
-REACHED_S = 60.0
+REACHED_S = 120.0
 """Within so long under load a point must be reached."""
-LATEST = 4
+LATEST = 2
 """A point is armed for one of its next so many times."""
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from services.assembler.join.lease import Lease
 
-SESSION_S = 6.0
+SESSION_S, HEARTBEAT_S = 6.0, 2.0
 
 
 class Clock:
@@ -28,12 +28,12 @@ def slept():
 
 @pytest.fixture
 def lease(clock, slept):
-    return Lease(SESSION_S, slept.append, clock=clock)
+    return Lease(SESSION_S, HEARTBEAT_S, slept.append, clock=clock)
 
 
 def test_a_process_that_is_awake_goes_on(clock, slept, lease):
     for _ in range(1_000):
-        clock.now += SESSION_S * 0.9
+        clock.now += SESSION_S - HEARTBEAT_S - 0.1
         lease.check()
         lease.look()
     assert slept == []
@@ -43,6 +43,12 @@ def test_an_append_after_a_long_sleep_ends_it(clock, slept, lease):
     clock.now += SESSION_S + 0.1
     lease.check()
     assert slept == [pytest.approx(SESSION_S + 0.1)]
+
+
+def test_the_session_counts_from_the_last_heartbeat_which_may_lie_before_the_sleep(clock, slept, lease):
+    clock.now += SESSION_S - HEARTBEAT_S + 0.1
+    lease.check()
+    assert slept == [pytest.approx(SESSION_S - HEARTBEAT_S + 0.1)]
 
 
 def test_the_thread_that_wakes_first_does_not_hide_the_sleep(clock, slept, lease):
