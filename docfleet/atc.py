@@ -20,7 +20,8 @@ from shared.models.manifest import Ascend, Manifest
 
 MAX_GEARS = 100
 """Of one om (ATC guide, atlasatcparam_16_0019 and 16_0020; 256 on Atlas 350)."""
-_TARGET = re.compile(r"ascend(310p[1-9]?|310b[1-9]?|910[ab]?[1-9]?|910_\d{4}|910pro[ab])")
+_TARGET = re.compile(r"ascend(310p[1-9]?|310b[1-9]?|910[ab]?[1-9]?|910b2c|910b4-1|910_\d{4}|910pro[ab]|910premiuma)")
+"""Names of chips as torch_npu knows them (Ascend/pytorch, NpuVariables.cpp at 00acf37e), and what may follow in their rows."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -43,9 +44,11 @@ def target_named(name: str) -> Target:
     if not _TARGET.fullmatch(lower):
         raise DocfleetError(
             ErrorCode.model_unavailable,
-            f"{name!r:.40} is no Ascend chip: take Name from npu-smi info, such as ascend310p3, ascend910b2, ascend910b4",
+            f"{name!r:.40} is no Ascend chip: take Name from npu-smi info, with ascend before it, such as ascend310p3 or ascend910b4; of an A3"
+            " card Chip Name and NPU Name from npu-smi info -t board -i 0 -c 0, such as ascend910_9392",
         )
-    return Target(lower, "Ascend" + lower.removeprefix("ascend").replace("pro", "Pro").upper().replace("PRO", "Pro"))
+    upper = lower.removeprefix("ascend").upper()
+    return Target(lower, "Ascend" + upper.replace("PREMIUM", "Premium").replace("PRO", "Pro"))
 
 
 def gears_of(entry: Manifest) -> tuple[Ascend, list[tuple[int, int, int, int]]]:

@@ -38,7 +38,7 @@ def look(settings: Engines) -> Iterator[Row]:
     if chips:
         yield "card", "ok", ", ".join(sorted(chips)), ""
     else:
-        yield "card", "warning", "npu-smi shows none, or is not here", "npu-smi info; driver and firmware"
+        yield "card", "warning", "npu-smi shows no chip, or is not here", "npu-smi info; docs/ascend.md, section 1"
     try:
         check_visible(os.environ.get(VISIBLE), settings.ascend_device)
     except DocfleetError as error:

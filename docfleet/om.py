@@ -5,10 +5,12 @@ A build appears by one rename, so it is whole or absent.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +96,9 @@ def build(plan: Plan, say: Say) -> Built:
         line = plan.line(output)
         say(f"{plan.entry.name}: {len(atc.gears_of(plan.entry)[1])} gears for {plan.target.soc}")
         try:
-            done = subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+            done = subprocess.run(
+                line, env=without_venv(os.environ), capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise DocfleetError(ErrorCode.model_unavailable, f"atc did not run: {error!s:.300}") from error
         if done.returncode:
@@ -103,6 +107,23 @@ def build(plan: Plan, say: Say) -> Built:
                 ErrorCode.model_unavailable, f"atc could not build {plan.entry.name}: {' '.join(said[-3:]):.400}"
             )
         return place(plan, om_in(Path(temporary), "network"), line)
+
+
+def without_venv(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment of atc: that of the shell, before the virtual environment of this process came first in it.
+
+    atc compiles with the Python that is first in `PATH`, which has the packages that CANN asks for (numpy up to 1.24 or 1.26, decorator, scipy
+    and more). Those of docfleet are others.
+    """
+    found = dict(environment)
+    if sys.prefix == sys.base_prefix:
+        return found
+    own = Path(sys.prefix, "bin")
+    parts = found.get("PATH", "").split(os.pathsep)
+    found["PATH"] = os.pathsep.join(part for part in parts if Path(part) != own)
+    for name in ("VIRTUAL_ENV", "PYTHONHOME"):
+        found.pop(name, None)
+    return found
 
 
 def om_in(folder: Path, stem: str) -> Path:
@@ -151,7 +172,8 @@ def script(chosen: Sequence[Plan]) -> str:
     """A shell script for a machine with CANN: makes an `om` per model in its folder, from ONNX files that lie beside it as `NAME.onnx`."""
     rows = [
         "#!/bin/sh",
-        "# Makes om files with atc. Needs CANN: source its set_env.sh first. Run it where the .onnx files lie.",
+        "# Makes om files with atc. Needs CANN: source its set_env.sh first, outside of docfleet's virtual environment, for atc compiles with the",
+        "# Python that is first in PATH and the packages that CANN asks for. Run it where the .onnx files lie.",
         "set -eu",
         "",
     ]

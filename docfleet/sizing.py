@@ -63,7 +63,10 @@ class Sizing(msgspec.Struct, frozen=True):
     notes: list[str]
 
 
-_BREAKDOWN = "benchmarks/results/breakdown.txt, one Xeon core with AVX-512 and without AMX"
+CORE_GFLOPS = 171
+"""The measured peak (f32) of the core that the next four are of, a Xeon with AVX-512 and without AMX. `./dev bench breakdown` prints yours;
+a page costs about as many seconds more as that is lower: on three machines, of 89, 97 and 171, the product of both differed by a sixth for scans and a quarter for born-digital pages."""
+_BREAKDOWN = f"benchmarks/results/breakdown.txt, for a core of {CORE_GFLOPS} GFLOP/s"
 LAYOUT_SCANNED_S, READ_SCANNED_S = 0.45, 1.15
 """CPU seconds of a scanned page in layout_worker (layout, lines, opening, drawing) and in rec_worker (the rest)."""
 LAYOUT_NATIVE_S, READ_NATIVE_S = 0.13, 0.15

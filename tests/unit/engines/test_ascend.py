@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 import yaml
 
+from docfleet.atc import target_named
+from services.layout_worker.pages import Pages
+from services.rec_worker.service import RecWorker
 from shared.contracts.errors import DocfleetError
 from shared.engines import ascend_card, ascend_file
 from shared.engines.ascend_environment import ROLES, check_visible, environment_of
 from shared.engines.ascend_failures import Failure, code_of, failure_of, reason
 from shared.models.manifest import manifest, names
-from shared.settings import Engines
+from shared.settings import Engines, Objects, Settings
 
 pytestmark = pytest.mark.unit
 
@@ -89,6 +92,16 @@ def test_what_npu_smi_says() -> None:
     assert ascend_card.held(INSIDE) == {17: 640 * 2**20}
     assert ascend_card.chips("") == set()
     assert ascend_card.held("command not found") == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("910B2C", {"Ascend910B2C"}), ("910B4-1", {"Ascend910B4-1"}), ("Ascend910", set())]
+)
+def test_chips_by_the_name_that_npu_smi_has_for_them(name: str, found: set[str]) -> None:
+    """Of an A3 card it tells the family only (vllm-project/vllm-ascend #2035)."""
+    line = f"| 0     {name:<20}| OK            | 178.8       36                0    / 0             |"
+    assert ascend_card.chips(line) == found
+    assert all(target_named(chip).soc == chip for chip in found)
 
 
 def test_where_there_is_no_npu_smi_nothing_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -197,3 +210,15 @@ def test_the_chart_s_values_for_npu_nodes_go_with_the_engine(values: str) -> Non
         for variable in stage.get("extraEnv", []):
             if variable["name"] in ROLES["session"]:
                 assert variable["value"] == ROLES["session"][variable["name"]]
+
+
+def test_an_engine_child_may_be_as_long_without_a_word_as_two_tries_of_a_session(tmp_path: Path) -> None:
+    def limits(**engines: object) -> list[float]:
+        settings = Settings(
+            engines=Engines(**engines),  # type: ignore[arg-type]
+            objects=Objects(kind="folder", folder=tmp_path),
+        )
+        return [child._start_timeout_s for child in (RecWorker(settings)._engine, Pages(settings).engine)]
+
+    assert all(limit > 2 * 500.0 for limit in limits(kind="ascend", ascend_start_timeout_s=500.0))
+    assert limits(kind="onnxruntime", ascend_start_timeout_s=500.0) == [120.0, 120.0]

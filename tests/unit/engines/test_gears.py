@@ -96,6 +96,9 @@ def test_the_atc_lines_of_all_models() -> None:
         ("ascend910b4", "Ascend910B4", "must_keep_origin_dtype"),
         ("ascend910b2", "Ascend910B2", "must_keep_origin_dtype"),
         ("ascend910_9391", "Ascend910_9391", "must_keep_origin_dtype"),
+        ("ascend910b2c", "Ascend910B2C", "must_keep_origin_dtype"),
+        ("ascend910b4-1", "Ascend910B4-1", "must_keep_origin_dtype"),
+        ("ascend910premiuma", "Ascend910PremiumA", "must_keep_origin_dtype"),
         ("ascend910proa", "Ascend910ProA", "must_keep_origin_dtype"),
     ],
 )

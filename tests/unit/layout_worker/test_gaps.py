@@ -8,7 +8,7 @@ from services.layout_worker.found import FoundBox
 from services.layout_worker.regions.drafts import Drawn, Piece
 from services.layout_worker.regions.regions import build
 from services.layout_worker.tables.cells import at_gaps
-from services.layout_worker.tables.gaps import find_gaps
+from services.layout_worker.tables.gaps import find_gaps, percentiles
 from services.layout_worker.tables.strokes import slope_of
 from shared.contracts.layout import TextLine
 
@@ -82,3 +82,10 @@ def test_ink_says_it_where_lines_are_few():
     assert slope_of(quads((210, 0)), by_ink=0.005) == pytest.approx(0.005)
     assert slope_of([], by_ink=0.005) == pytest.approx(0.005)
     assert slope_of([], by_ink=0.2) == 0.0
+
+
+def test_percentiles_are_those_of_numpy():
+    random = np.random.default_rng(3)
+    for size in (1, 2, 7, 400, 9_600):
+        grey = random.integers(0, 256, size, dtype=np.uint8).reshape(1, size)
+        assert percentiles(grey, 2, 50, 75) == pytest.approx(np.percentile(grey, [2, 50, 75]).tolist())

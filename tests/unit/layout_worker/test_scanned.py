@@ -65,3 +65,41 @@ def test_rules_stand_where_they_are_on_the_page(slope):
     across = sorted((rule.bbox[1] + rule.bbox[3]) / 2 for rule in found if rule.horizontal)
     assert across == pytest.approx([y / 2 + slope * -25 for y in YS], abs=2)
     assert sum(not rule.horizontal for rule in found) == 4
+
+
+def entries(box: list[list[float]]) -> list[TextLine]:
+    """Lines at boxes in pixels."""
+    return [TextLine(bbox=[x0 / 2, y0 / 2, x1 / 2, y1 / 2]) for x0, y0, x1, y1 in box]
+
+
+def dotted(ys: tuple[int, ...], begin: int = 300, end: int = 1000) -> Strokes:
+    """What is found on a page with rows of dots: four pixels of ink, four of paper."""
+    page = np.full((1000, 1400, 3), 245, dtype=np.uint8)
+    for y in ys:
+        for x in range(begin, end, 8):
+            page[y : y + 4, x : x + 4] = 30
+    found = find_strokes(page, [0.0, 0.0, 1400.0, 1000.0], 0.0)
+    assert found is not None
+    return found
+
+
+ENTRIES = (200, 250, 300, 350)
+
+
+@pytest.mark.parametrize(
+    ("title", "number"), [((100, 290), (1010, 1050)), ((100, 1050), (100, 1050)), ((100, 1000), (1010, 1050))]
+)
+def test_dots_that_lead_to_a_page_are_no_rules(title: tuple[int, int], number: tuple[int, int]):
+    """Lines end before the dots, hold them with the number, or without it."""
+    lines = entries([[x0, y - 26, x1, y + 6] for y in ENTRIES for x0, x1 in {title, number}])
+    assert scanned.rules([dotted(ENTRIES)], lines, SCALE, 1.0) == []
+
+
+def test_dotted_rules_of_a_table_are_rules():
+    lines = entries([[x, y + 10, x + 150, y + 42] for y in ENTRIES[:-1] for x in (320, 600, 820)])
+    assert len(scanned.rules([dotted(ENTRIES)], lines, SCALE, 1.0)) == len(ENTRIES)
+
+
+def test_dots_to_be_written_on_are_rules():
+    lines = entries([[100, y - 26, 290, y + 6] for y in ENTRIES])
+    assert len(scanned.rules([dotted(ENTRIES)], lines, SCALE, 1.0)) == len(ENTRIES)

@@ -105,3 +105,9 @@ def test_paper_is_blank_and_faint_print_is_not() -> None:
     pale = paper.copy()
     pale[10:30, 20:40, 2] = 190  # differs in one channel only
     assert not crops.is_blank(pale)
+
+
+def test_a_single_dot_of_ink_is_no_blank() -> None:
+    paper = page(200, 48)
+    paper[17, 101] = 0  # not among the pixels that are looked at first
+    assert not crops.is_blank(paper)
