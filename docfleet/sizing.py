@@ -65,7 +65,8 @@ class Sizing(msgspec.Struct, frozen=True):
 
 CORE_GFLOPS = 171
 """The measured peak (f32) of the core that the next four are of, a Xeon with AVX-512 and without AMX. `./dev bench breakdown` prints yours;
-a page costs about as many seconds more as that is lower: on three machines, of 89, 97 and 171, the product of both differed by a sixth for scans and a quarter for born-digital pages."""
+a page costs about as many seconds more as that is lower: on three machines, of 89, 97 and 171, the product of both differed by a sixth
+for scans and by a quarter for born-digital pages."""
 _BREAKDOWN = f"benchmarks/results/breakdown.txt, for a core of {CORE_GFLOPS} GFLOP/s"
 LAYOUT_SCANNED_S, READ_SCANNED_S = 0.45, 1.15
 """CPU seconds of a scanned page in layout_worker (layout, lines, opening, drawing) and in rec_worker (the rest)."""
