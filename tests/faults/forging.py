@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -63,6 +64,7 @@ class Forge:
 
     def __init__(self, log: Path, env: Mapping[str, str]) -> None:
         """`env` is what the system says is the environment of everybody it makes."""
+        self._log = log
         self._socket, theirs = socket.socketpair()
         with log.open("ab") as out:
             self._process = subprocess.Popen(
@@ -77,7 +79,7 @@ class Forge:
                 preexec_fn=_end_with_parent,
             )
         theirs.close()
-        self._started: queue.SimpleQueue[Forked] = queue.SimpleQueue()
+        self._started: queue.SimpleQueue[Forked | None] = queue.SimpleQueue()
         self._living: dict[int, Forked] = {}
         self._lock = threading.Lock()
         threading.Thread(target=self._listen, name="forge", daemon=True).start()
@@ -87,11 +89,16 @@ class Forge:
         return self._process.pid
 
     def start(self, role: str, env: Mapping[str, str], log: Path) -> Forked:
-        """Fork the light process of a role. `env` comes on top of this process's own. Raises `queue.Empty` where nothing answers."""
+        """Fork the light process of a role. `env` comes on top of this process's own. Raises `queue.Empty` where nothing answers, and
+        `RuntimeError` where the warm interpreter has ended."""
         order = {"role": role, "env": {**os.environ, **env}, "log": str(log)}
         with self._lock:
-            self._socket.sendall(json.dumps(order).encode() + b"\n")
-            return self._started.get(timeout=START_S)
+            with contextlib.suppress(OSError):  # `_listen` tells of its end
+                self._socket.sendall(json.dumps(order).encode() + b"\n")
+            started = self._started.get(timeout=START_S)
+        if started is None:
+            raise RuntimeError(f"the warm interpreter has ended: {self._log.read_text(errors='replace')[-2_000:]}")
+        return started
 
     def stop(self) -> None:
         """End it, and everybody it made."""
@@ -99,7 +106,7 @@ class Forge:
         self._process.wait(10)
 
     def _listen(self) -> None:
-        with self._socket.makefile("rb") as lines:
+        with contextlib.suppress(OSError), self._socket.makefile("rb") as lines:
             for line in lines:
                 told = json.loads(line)
                 if "started" in told:
@@ -109,3 +116,4 @@ class Forge:
                     self._living.pop(told["ended"]).ended(told["exit"])
         for forked in self._living.values():
             forked.ended(-signal.SIGKILL)
+        self._started.put(None)
