@@ -10,18 +10,19 @@ import base64
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from tests.cluster.samples import Lag
-from tests.cluster.slow_reader import VARIABLE
+from tests.cluster.slow_worker import READ, READERS
 from tests.faults.fleet import SETTINGS
 from tests.faults.light.worker import FOLDER as WORKLOG
 from tests.faults.servers import Servers
 from tests.faults.sources import Source, _scan
 from tests.faults.submitting import upload
 from tests.support.cluster import keda
+from tests.support.cluster.api import ApiRefused
 from tests.support.cluster.binaries import binary
 from tests.support.cluster.controlplane import ControlPlane
 from tests.support.cluster.external_metrics import ExternalMetrics
@@ -35,16 +36,16 @@ SOURCE = "ten"
 PAGES_EACH = 10
 MOST = 5
 """Pods of rec_worker at most."""
-READ_S = os.environ.get(VARIABLE, "2.0")
+READ_S = float(os.environ.get(READ, "8"))
 """Seconds of a page in the synthetic reader; eight at once a pod. More on a machine on which layout is slow: reading has to be slower."""
 REPLACED = {
     "services.layout_worker": ("tests.faults.light.worker", "layout_worker"),
-    "services.rec_worker": ("tests.cluster.slow_reader", "rec_worker"),
+    "services.rec_worker": ("tests.cluster.slow_worker", "rec_worker"),
 }
 
 
-def values(servers: Servers, method: Method) -> dict[str, Any]:
-    """Values of the release: rec_worker is scaled, the others are one pod each."""
+def values(servers: Servers, method: Method, least: int = 1) -> dict[str, Any]:
+    """Values of the release: rec_worker is scaled from `least` pods on, the others are one pod each."""
     off = {"autoscaling": {"enabled": False}}
     small = {"resources": {"requests": {"cpu": "1", "memory": "256Mi"}, "limits": {"cpu": "1", "memory": "256Mi"}}}
     return minimal(
@@ -52,16 +53,30 @@ def values(servers: Servers, method: Method) -> dict[str, Any]:
             "settings": {
                 "kafka": {"bootstrap_servers": servers.bootstrap, "session_timeout_ms": 10000},
                 "objects": {"endpoint": servers.s3_endpoint},
-                "stages": {"rec_worker": {"max_in_flight": 8}, "layout_worker": {"max_in_flight": 4}},
+                "stages": {"rec_worker": {"max_in_flight": READERS}, "layout_worker": {"max_in_flight": 4}},
             },
             "stageDefaults": {"minReadySeconds": 0},
             "stages": {
                 "ingest": off,
                 "layout_worker": {**off, **small},
                 "compose": off,
-                "rec_worker": {**small, "autoscaling": {"max": MOST, "pagesPerSecond": 4, "targetSeconds": 15}},
+                "rec_worker": {
+                    **small,
+                    "autoscaling": {
+                        "min": least,
+                        "max": MOST,
+                        "pagesPerSecond": READERS / READ_S,
+                        "targetSeconds": 60,
+                    },
+                },
             },
-            "autoscaling": {"method": method, "pollingInterval": 3, "scaleDownWindow": 20, "scaleUpPods": 2},
+            "autoscaling": {
+                "method": method,
+                "pollingInterval": 3,
+                "cooldownPeriod": 20,
+                "scaleDownWindow": 20,
+                "scaleUpPods": 2,
+            },
             "maintenance": {"trim": {"enabled": False}},
         }
     )
@@ -70,10 +85,11 @@ def values(servers: Servers, method: Method) -> dict[str, Any]:
 class Experiment:
     """A release with its servers, and what is asked of it."""
 
-    method: Method
-
-    def __init__(self, plane: ControlPlane, helm: Helm, servers: Servers, kubelet: Kubelet, work: Path) -> None:
+    def __init__(
+        self, plane: ControlPlane, helm: Helm, servers: Servers, kubelet: Kubelet, work: Path, method: Method
+    ) -> None:
         self.plane, self.helm, self.servers, self.kubelet, self.work = plane, helm, servers, kubelet, work
+        self.method = method
         self.api = plane.api
 
     def helm_do(self, action: str, **arguments: Any) -> Any:
@@ -86,8 +102,12 @@ class Experiment:
 
     def said(self) -> str:
         """For a failure."""
-        hpa = self.api.get("HorizontalPodAutoscaler", STAGE, NAMESPACE)
-        return f"{self.replicas()} {hpa.get('status')} {self.kubelet.broken} {self.kubelet.log('rec-worker', 600)}"
+        found = []
+        for kind in ("HorizontalPodAutoscaler", "ScaledObject"):
+            with suppress(ApiRefused):  # the one or the other
+                found.append(self.api.get(kind, STAGE, NAMESPACE).get("status"))
+        logs = self.kubelet.log("rec-worker", 600) + self.plane.log("keda-operator", 1500)
+        return f"{self.replicas()} {found} {self.kubelet.broken} {logs}"
 
     def back_to_one(self, seconds: float) -> bool:
         """Whether the stage comes back once the work is done: the only sign by which a wrong group is seen."""
@@ -99,18 +119,33 @@ class Experiment:
             time.sleep(1)
         return False
 
+    def upgrade(self, least: int) -> None:
+        """Give the release another least number of pods of rec_worker."""
+        given = values(self.servers, self.method, least)
+        self.helm_do("upgrade", chart=str(CHART), name=RELEASE, values=given, wait="watcher", timeout=600)
+
     def condition(self, kind: str) -> str:
         """A condition of the ScaledObject: its status."""
         conditions = self.api.get("ScaledObject", STAGE, NAMESPACE).get("status", {}).get("conditions") or []
         return next((one["status"] for one in conditions if one["type"] == kind), "")
 
-    def change_triggers(self, **metadata: str) -> None:
-        """Change the metadata of the kafka triggers."""
-        scaled = self.api.get("ScaledObject", STAGE, NAMESPACE)
-        triggers = scaled["spec"]["triggers"]
-        for trigger in triggers:
-            trigger["metadata"] |= metadata
-        self.api.patch("ScaledObject", STAGE, {"spec": {"triggers": triggers[:1]}}, NAMESPACE)
+    @contextmanager
+    def changed(self, **spec: Any) -> Iterator[None]:
+        """Fields of the ScaledObject's spec changed (none: taken out); afterwards as they were."""
+        found = self.api.get("ScaledObject", STAGE, NAMESPACE)["spec"]
+        before = {name: found.get(name) for name in spec}
+        self.api.patch("ScaledObject", STAGE, {"spec": spec}, NAMESPACE)
+        try:
+            yield
+        finally:
+            self.api.patch("ScaledObject", STAGE, {"spec": before}, NAMESPACE)
+
+    @contextmanager
+    def changed_trigger(self, **metadata: str) -> Iterator[None]:
+        """The first trigger alone, with its metadata changed; afterwards as it was."""
+        first = self.api.get("ScaledObject", STAGE, NAMESPACE)["spec"]["triggers"][0]
+        with self.changed(triggers=[{**first, "metadata": first["metadata"] | metadata}]):
+            yield
 
 
 @contextmanager
@@ -122,8 +157,9 @@ def running(helm: Helm, folder: Path, method: Method) -> Iterator[Experiment]:
     work.mkdir()
     env = {
         WORKLOG: str(work),
-        VARIABLE: READ_S,
-        **{name: value for name, value in SETTINGS.items() if "SESSION" not in name},
+        READ: str(READ_S),
+        # The session is the release's; ten pages are a short document, so all of a worker's places are for them.
+        **{name: value for name, value in SETTINGS.items() if "SESSION" not in name and "BULK" not in name},
     }
     with ExitStack() as stack:
         plane = stack.enter_context(ControlPlane(kwok=False))
@@ -140,7 +176,7 @@ def running(helm: Helm, folder: Path, method: Method) -> Iterator[Experiment]:
             {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "docfleet-s3"}, "data": data}, NAMESPACE
         )
         upload(servers, [Source(SOURCE, _scan([False] * PAGES_EACH))])
-        one = Experiment(plane, helm, servers, kubelet, work)
+        one = Experiment(plane, helm, servers, kubelet, work, method)
         given = values(servers, method)
         one.helm_do("install", chart=str(CHART), name=RELEASE, values=given, wait="watcher", timeout=900)
         yield one

@@ -1,6 +1,7 @@
-"""`python -m tests.cluster.slow_reader rec_worker`: the light profile's rec_worker, whose synthetic reader takes its time.
+"""`python -m tests.cluster.slow_worker ROLE`: layout_worker or rec_worker of the light profile, whose synthetic networks take their time.
 
-A page costs `SECONDS` without work of the processor, so that one pod is too few for the load of the test on any machine.
+A page costs seconds without work of the processor, so that one process is too few for the load of a test on any machine, and so that
+something is in flight whenever a process is asked to leave.
 """
 
 from __future__ import annotations
@@ -8,33 +9,50 @@ from __future__ import annotations
 import os
 import sys
 
-from shared.settings import Settings
-from tests.faults.light import reader, worker
+from shared.children.child import Child
+from shared.settings import Settings, for_engine_child
+from shared.streams.stage import Stage
+from tests.faults.light import looker, reader, worker
 
-VARIABLE = "DOCFLEET_CLUSTER_READ_SECONDS"
+LOOK = "DOCFLEET_CLUSTER_LOOK_SECONDS"
+READ = "DOCFLEET_CLUSTER_READ_SECONDS"
+READERS = 8
+"""Pages that the reader's child reads at once; the looker's looks at four."""
 
 
-def create(settings: object) -> reader.Reader:
+def create_looker(settings: object) -> looker.Looker:
     """The factory that `shared.children` calls."""
-    reader.SECONDS = float(os.environ[VARIABLE])
+    looker.SECONDS = float(os.environ.get(LOOK, looker.SECONDS))
+    return looker.Looker()
+
+
+def create_reader(settings: object) -> reader.Reader:
+    """The factory that `shared.children` calls."""
+    reader.SECONDS = float(os.environ.get(READ, reader.SECONDS))
     return reader.Reader()
 
 
-def rec_worker(settings: Settings) -> object:
-    from shared.children.child import Child
-    from shared.settings import for_engine_child
+def layout_worker(settings: Settings) -> Stage[object]:
+    from services.layout_worker.trust.comparing import Comparer
 
-    stage = worker.rec_worker(settings)
-    stage._engine = Child(
-        "tests.cluster.slow_reader:create",
-        for_engine_child(settings),
-        name="rec-engine",
-        call_timeout_s=60.0,
-        threads=8,
-    )
+    stage = worker.layout_worker(settings)
+    pages = stage._pages  # type: ignore[attr-defined]
+    pages.engine = _child("create_looker", "layout-engine", settings, threads=4)
+    pages._comparer = Comparer(pages.engine)
     return stage
 
 
+def rec_worker(settings: Settings) -> Stage[object]:
+    stage = worker.rec_worker(settings)
+    stage._engine = _child("create_reader", "rec-engine", settings, threads=READERS)  # type: ignore[attr-defined]
+    return stage
+
+
+def _child(factory: str, name: str, settings: Settings, threads: int) -> Child:
+    program = f"tests.cluster.slow_worker:{factory}"
+    return Child(program, for_engine_child(settings), name=name, call_timeout_s=60.0, threads=threads)
+
+
 if __name__ == "__main__":
-    worker.STAGES["rec_worker"] = rec_worker  # type: ignore[assignment]
-    sys.exit(worker.main("rec_worker"))
+    worker.STAGES |= {"layout_worker": layout_worker, "rec_worker": rec_worker}
+    sys.exit(worker.main(sys.argv[1]))

@@ -31,7 +31,7 @@ def start(plane: ControlPlane) -> None:
     held.mkdir()
     for source, name in ((crt, "tls.crt"), (key, "tls.key"), (folder / "ca.crt", "ca.crt")):
         (held / name).write_bytes(source.read_bytes())
-    metrics, probes, service, secure = free_ports(4)
+    metrics, probes, service, secure, own = free_ports(5)
     env = {
         "KUBECONFIG": str(plane.kubeconfig),
         "POD_NAMESPACE": "keda",
@@ -49,7 +49,7 @@ def start(plane: ControlPlane) -> None:
         f"--authentication-kubeconfig={config}", f"--authorization-kubeconfig={config}",
         f"--tls-cert-file={crt}", f"--tls-private-key-file={key}", f"--cert-dir={held}",
         f"--metrics-service-address=127.0.0.1:{service}", "--metrics-service-grpc-authority=localhost",
-        f"--client-ca-file={folder}/ca.crt", "--metrics-port=0", env=env,
+        f"--client-ca-file={folder}/ca.crt", f"--port={own}", env=env,
     )  # fmt: skip
     register(plane, "keda", "keda-metrics-apiserver", secure)
 
