@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, Self
 
 import msgspec
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from shared.settings import GROUPS
@@ -49,6 +49,12 @@ class Watch:
         self.broken: BaseException | None = None
         self._closed: set[str] = set()
         self._admin = KafkaServer(external=servers.bootstrap).admin()
+        # Consumers that never join. (An AdminClient asked for a group's offsets takes the process down when the group's coordinator has
+        # moved: confluentinc/librdkafka#5040.)
+        self._of_groups = {
+            group: Consumer({"bootstrap.servers": servers.bootstrap, "group.id": group, "log_level": 2})
+            for group in GROUPS.values()
+        }
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
 
@@ -59,6 +65,8 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         self._ending.set()
         self._thread.join(15)
+        for consumer in self._of_groups.values():
+            consumer.close()
 
     def _run(self) -> None:
         consumer = Consumer(
@@ -145,14 +153,15 @@ class Watch:
         return frozenset(found)
 
     def lags(self) -> list[Lag]:
-        """Every partition of every group: what was committed, and its end."""
+        """Every partition of every group: what was committed, and its end. Raises `KafkaException`."""
         admin = self._admin
         counts = {name: topic.partitions for name, topic in admin.list_topics(timeout=10).topics.items()}
         found: dict[tuple[str, str, int], int] = {}
         for group in GROUPS.values():
             wanted = [TopicPartition(t.name, p) for t in load().read_by(group) for p in counts.get(t.name, ())]
-            asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group, wanted)])
-            for place in asked[group].result(timeout=20).topic_partitions:
+            for place in self._of_groups[group].committed(wanted, timeout=20):
+                if place.error is not None:
+                    raise KafkaException(place.error)
                 found[group, place.topic, place.partition] = place.offset
         places = {(topic, partition) for _, topic, partition in found}
         ends = admin.list_offsets({TopicPartition(*place): OffsetSpec.latest() for place in places})

@@ -154,7 +154,8 @@ class KafkaCluster:
         admin = self.admin()
         asked = [TopicPartition(*place) for place in before]
         # A partition that is led by its preferred replica already is reported as an error; what counts is what moved.
-        admin.elect_leaders(ElectionType.PREFERRED, asked, request_timeout=30).result()
+        # Without its timeouts: confluent-kafka 2.16 cannot be given any.
+        admin.elect_leaders(ElectionType.PREFERRED, asked).result(60)
         moved: Any = lambda: sum(now != before[place] for place, now in self.leaders(*topics).items())
         with contextlib.suppress(AssertionError):
             self.until(moved, "a leader moves", timeout_s=10)
