@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 import structlog
@@ -19,11 +19,10 @@ import structlog
 from shared.children import wire
 from shared.children.block import Block
 from shared.children.errors import ChildDied, ChildFault
-from shared.children.life import Life
+from shared.children.life import Life, count_restarts
 from shared.children.places import Places
 from shared.children.preference import current_lane
 from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
-from shared.telemetry import metrics
 
 R = TypeVar("R", bound=msgspec.Struct)
 _log = structlog.get_logger()
@@ -122,10 +121,13 @@ class Child:
         body, received = wire.unpack(answer, descriptors)
         return msgspec.msgpack.decode(body, type=returns), received
 
-    def recycle(self) -> None:
-        """Replace the child once the calls in it have ended; the next call starts a fresh one. Nothing is lost by it."""
+    def recycle(self, why: Literal["recycled", "failed"] = "recycled") -> None:
+        """Replace the child once the calls in it have ended; the next call starts a fresh one. Nothing is lost by it.
+
+        `why` is the reason it is counted with: `failed` where the child answers, but has lost what it works with.
+        """
         if self._life is not None:
-            self._life.worn = True
+            self._life.worn = why
 
     async def close(self) -> None:
         """End the child; calls in it raise `ChildDied`."""
@@ -149,8 +151,8 @@ class Child:
         life = self._life
         if life is not None and life.worn and not life.over:
             await life.idle.wait()
-            _log.info("child_recycled", child=self.name, pid=life.pid)
-            metrics.CHILD_RESTARTS.labels(child=self.name, reason="recycled").inc()
+            _log.info("child_recycled", child=self.name, pid=life.pid, why=life.worn)
+            count_restarts(self.name, life.worn)
             await life.end()
         if life is None or life.over:
             if life is not None:

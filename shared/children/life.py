@@ -17,10 +17,11 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import structlog
 
-from shared.children import wire
+from shared.children import restarts, wire
 from shared.children.block import Block
 from shared.children.errors import ChildDied, ChildStalled
 from shared.telemetry import metrics
@@ -69,9 +70,11 @@ class Life:
         Must be called on the thread that keeps running: PDEATHSIG looks at the thread that made the child.
         """
         self.name = name
-        self.worn = False
-        """Its memory is over the mark: to be replaced when idle."""
+        self.worn: Literal["", "recycled", "failed"] = ""
+        """Why it is to be replaced when idle, if it is: its memory is over the mark, or it cannot do its work any more."""
         self.over = False
+        self._leaving = False
+        """It was asked to go: its end is no death."""
         self.news = 0
         """Signs of progress that came from it."""
         self._noted = noted
@@ -119,12 +122,13 @@ class Life:
 
     async def end(self) -> None:
         """Let the child go: it leaves when the stream ends, and is killed if it does not."""
+        self._leaving = True
         if not self.over:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_WR)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 await asyncio.to_thread(self._process.wait, 1.0)
-            self._die("was closed", reason=None)
+            self._die("was closed")
         await asyncio.shield(self._ended)
 
     def kill(self, why: str) -> None:
@@ -181,8 +185,10 @@ class Life:
         pending = self._pending.pop(answer.call)
         pending.clock.cancel()
         metrics.CHILD_MEMORY.labels(child=self.name).set(answer.resident)
+        for child, reason, times in answer.restarts:
+            count_restarts(child, reason, times)
         if answer.spent or (self._recycle_bytes is not None and answer.resident > self._recycle_bytes):
-            self.worn = True
+            self.worn = self.worn or "recycled"
         if not self._pending:
             self.idle.set()
         pending.answered.set_result((answer, descriptors))
@@ -201,12 +207,12 @@ class Life:
         )
         self._die(f"was killed because {method} stalled", reason="stalled")
 
-    def _die(self, why: str, reason: str | None = "died") -> None:
+    def _die(self, why: str, reason: str = "died") -> None:
         if self.over:
             return
         self.over = True
-        if reason is not None:
-            metrics.CHILD_RESTARTS.labels(child=self.name, reason=reason).inc()
+        if not self._leaving:
+            count_restarts(self.name, reason)
         metrics.CHILD_MEMORY.labels(child=self.name).set(0)
         self._loop.remove_reader(self._socket)
         self._loop.remove_writer(self._socket)
@@ -235,6 +241,12 @@ class Life:
         self._pending.clear()
         self.idle.set()
         self._ended.set_result(None)
+
+
+def count_restarts(child: str, reason: str, times: int = 1) -> None:
+    """Count replaced children in `/metrics`, and where this process is a child in its parent's too."""
+    metrics.CHILD_RESTARTS.labels(child=child, reason=reason).inc(times)
+    restarts.note(child, reason, times)
 
 
 _SECRET = re.compile(

@@ -28,7 +28,7 @@ from typing import Any
 
 import msgspec
 
-from shared.children import progress, wire
+from shared.children import progress, restarts, wire
 from shared.children.block import Block
 from shared.contracts.errors import DocfleetError, ErrorCode
 
@@ -56,6 +56,7 @@ def _serve(sock: socket.socket) -> None:
     hello, _ = next(frames)
     assert isinstance(hello, wire.Hello)
     sending = threading.Lock()
+    restarts.keep()
     progress.connect(lambda note: _report(sock, sending, note))
     try:
         methods = _methods(hello)
@@ -112,6 +113,7 @@ def _work(
         blocks: list[Block] = []
         try:
             answer, blocks = _run(methods, request, descriptors)
+            answer.restarts = restarts.taken()
             with sending:
                 wire.send_all(sock, answer, blocks)
         except OSError:

@@ -72,6 +72,8 @@ class Answer(msgspec.Struct, array_like=True, tag="answer"):
     """Bytes of the child's own resident memory afterwards."""
     spent: bool = False
     """The child ran out of memory in this call and should be replaced."""
+    restarts: list[tuple[str, str, int]] = []
+    """Of the child's own children since its last answer: name, reason, how often."""
 
 
 class Progress(msgspec.Struct, array_like=True, tag="progress"):

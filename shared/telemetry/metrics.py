@@ -71,7 +71,8 @@ OLDEST = Gauge(
 )
 CHILD_RESTARTS = Counter(
     "docfleet_child_restarts_total",
-    "Child processes replaced; `reason` is `died`, `stalled` or `recycled` (planned, at its memory mark).",
+    "Child processes replaced, those of an engine child (`npu-…`, the sessions of an NPU) too; `reason` is `died`, `stalled`, `failed` (it "
+    "answers, but its device has failed) or `recycled` (planned, at its memory mark).",
     ["child", "reason"],
 )
 CHILD_MEMORY = Gauge(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import os
 import signal
@@ -11,6 +12,8 @@ import msgspec
 
 from shared.children import progress
 from shared.children.block import Block
+from shared.children.child import Child
+from shared.children.errors import ChildDied
 from shared.contracts.errors import DocfleetError, ErrorCode
 
 
@@ -70,6 +73,26 @@ class Program:
         """Keep `number` bytes, written to."""
         self.hoard.append(bytearray(b"x") * int(argument.number))
         return Told("", os.getpid()), []
+
+    def lose(self, argument: Ask, blocks: list[Block]) -> tuple[Told, list[Block]]:
+        """Have a child, `below`, that dies `number` times and is replaced once more because it said that its device had failed."""
+        asyncio.run(_lose(int(argument.number)))
+        return Told(), []
+
+
+async def _lose(times: int) -> None:
+    below = Child("tests.support.child_programs:create", None, name="below", call_timeout_s=60.0)
+    try:
+        for _ in range(times):
+            try:
+                await below.call("kill", Ask(), returns=Told)
+            except ChildDied:
+                continue
+        await below.call("echo", Ask(), returns=Told)
+        below.recycle("failed")
+        await below.call("echo", Ask(), returns=Told)
+    finally:
+        await below.close()
 
 
 def create(settings: object) -> Program:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from prometheus_client import REGISTRY
 
 from shared.children.block import Block
 from shared.children.child import Child
@@ -330,3 +331,24 @@ async def test_recycling_on_demand_loses_nothing() -> None:
         second, _ = await one.call("echo", Ask(), returns=Told)
         assert (await slow)[0].number == first.number
         assert second.number != first.number
+
+
+def counted(child: str, reason: str) -> float:
+    labels = {"child": child, "reason": reason}
+    return REGISTRY.get_sample_value("docfleet_child_restarts_total", labels) or 0.0
+
+
+async def test_a_child_that_is_asked_to_go_has_not_died() -> None:
+    async with child(name="asked") as one:
+        await one.start()
+        one.recycle()
+        await one.start()
+    assert (counted("asked", "recycled"), counted("asked", "died")) == (1.0, 0.0)
+
+
+async def test_replaced_children_of_a_child_are_counted_here_where_the_metrics_are_served() -> None:
+    async with child(call_timeout_s=120.0) as one:
+        for _ in range(2):  # what was told once is not told again
+            await one.call("lose", Ask(number=2), returns=Told)
+        await one.call("echo", Ask(), returns=Told)
+    assert (counted("below", "died"), counted("below", "failed"), counted("below", "recycled")) == (4.0, 2.0, 0.0)
