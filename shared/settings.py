@@ -249,7 +249,7 @@ class Engines(_Group):
     )
     ascend_target: str = Field(
         "",
-        pattern=r"^[a-z0-9_]*$",
+        pattern=r"^[a-z0-9_-]*$",
         description="Which `om` files, as named to `docfleet models build --target`; empty takes those that are there, if they are of one target.",
     )
     ascend_device: int = Field(

@@ -28,7 +28,7 @@ from shared.contracts.layout import Inspection, PageLayout
 from shared.documents.opener import Documents
 from shared.documents.page import OpenedPage, Pictures
 from shared.documents.passwords import password_of
-from shared.engines.open import streams
+from shared.engines.open import start_timeout_s, streams
 from shared.settings import Settings, for_engine_child
 
 PROGRAM = "services.layout_worker.engine.program:create"
@@ -60,6 +60,7 @@ class Pages:
             name="layout-engine",
             recycle_bytes=settings.engines.recycle_bytes,
             call_timeout_s=settings.stage("layout_worker").call_timeout_s,
+            start_timeout_s=start_timeout_s(settings.engines),
             threads=streams(settings.engines),
             noted=self._note,
         )

@@ -50,11 +50,13 @@ class AscendEngine:
         self._loop = Loop()
         self._networks: list[AscendNetwork] = []
         card = ascend_card.told()
+        self._told = bool(card)
         self._chips = ascend_card.chips(card)
+        self._watcher: threading.Thread | None = None
         environment = environment_of("session", os.environ, settings.ascend_environment)
         _log.info(
             "npu",
-            chips=sorted(self._chips) or "unknown (no npu-smi)",
+            chips=sorted(self._chips) or "npu-smi does not tell",
             visible=os.environ.get(VISIBLE, "all"),
             device=settings.ascend_device,
             environment={
@@ -62,8 +64,6 @@ class AscendEngine:
                 **environment,
             },
         )
-        if card:
-            threading.Thread(target=self._watch, name="npu-memory", daemon=True).start()
 
     def load(self, path: Path) -> Network:
         """Open the `om` of an ONNX file and run every gear once."""
@@ -78,13 +78,18 @@ class AscendEngine:
         network = AscendNetwork(built, om, self._settings, self._loop)
         network.start()
         self._networks.append(network)
+        if self._told and (self._watcher is None or not self._watcher.is_alive()):
+            self._watcher = threading.Thread(target=self._watch, name="npu-memory", daemon=True)
+            self._watcher.start()
         return network
 
     def _watch(self) -> None:
-        """Replace sessions whose device memory is over the mark: an NPU gives nothing back to anybody while its process lives."""
+        """Replace sessions whose device memory is over the mark, until all are closed: an NPU gives nothing back while its process lives."""
         seen = False
         while True:
             time.sleep(self._settings.ascend_watch_s)
+            if all(network.closed for network in list(self._networks)):
+                return
             held = ascend_card.held(ascend_card.told())
             networks = [network for network in list(self._networks) if network.pid in held]
             if networks and not seen:

@@ -1,8 +1,8 @@
 """What npu-smi says: which chip a card has, and how much device memory each process holds. Where there is no npu-smi, nothing is known.
 
 The exporter's figures are up to a minute old, so a decision to replace a session looks here itself. The tables are those of npu-smi 23 to 25:
-a card's line `| 0  310P3 | OK | …`, a process's line `| 0  0 | 3045 | python3 | 1532 |`, newer ones with the process id inside the container
-as a last column.
+a card's line `| 0  310P3 | OK | …` (an A3 card has only its family there, `Ascend910`, which says nothing of the chip), a process's line
+`| 0  0 | 3045 | python3 | 1532 |`, newer ones with the process id inside the container as a last column.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TOOL = "npu-smi"
 TIMEOUT_S = 20.0
 """npu-smi answers in 0.1 to 2 s; with a driver in trouble, never."""
 
-_CHIP = re.compile(r"^\|\s*\d+\s+(\d{3}\w*)\s*\|\s*\w+", re.MULTILINE)
+_CHIP = re.compile(r"^\|\s*\d+\s+(\d{3}[\w-]*)\s*\|\s*\w+", re.MULTILINE)
 _PROCESS = re.compile(r"^\|\s*\d+\s+\d+\s*\|\s*(\d+)\s*\|[^|]*\|\s*(\d+)\s*\|(?:\s*(\d+)\s*\|)?", re.MULTILINE)
 
 

@@ -82,6 +82,7 @@ class AscendNetwork:
         self.inputs = [TensorInfo(name=one.name, shape=one.shape, dtype=one.dtype) for one in built.inputs]
         self.outputs = [TensorInfo(name=one.name, shape=one.shape, dtype=one.dtype) for one in built.outputs]
         self._gears = frozenset(built.gears) if built.mode != "dymshape" else None
+        self.closed = False
         self._loop = loop
         self._lost = lost
         environment = environment_of("session", os.environ, settings.ascend_environment)
@@ -101,13 +102,30 @@ class AscendNetwork:
         return self._child.pid
 
     def start(self) -> None:
-        """Open the session and run every gear once. Raises `DocfleetError(model_unavailable)`."""
+        """Open the session and run every gear once; what may have been an accident is tried twice.
+
+        Raises `DocfleetError(model_unavailable)`, which says what to do.
+        """
+        failed = self._opened()
+        if failed is not None and failed.code is not ErrorCode.model_unavailable:
+            _log.warning("npu_failed", model=self.built.model, shape="start", code=failed.code, why=failed.message)
+            failed = self._opened()
+        if failed is not None:
+            raise DocfleetError(ErrorCode.model_unavailable, failed.message)
+
+    def _opened(self) -> DocfleetError | None:
+        """Why there is no session, if there is none."""
         try:
             self._loop.run(self._child.start())
         except ChildDied as error:
-            raise DocfleetError(
-                ErrorCode.model_unavailable, f"the om of {self.built.model} is not loaded: {error}; see its log above"
-            ) from error
+            return DocfleetError(
+                ErrorCode.crashed,
+                f"the om of {self.built.model} is not loaded: {error}. What it printed is in the log above. Look at npu-smi info (a card that"
+                " hangs, a driver that does not fit CANN); where loading takes longer, raise DOCFLEET_ENGINES__ASCEND_START_TIMEOUT_S",
+            )
+        except DocfleetError as error:
+            return error
+        return None
 
     def recycle(self) -> None:
         """Replace the session before its next call: it has taken too much device memory."""
@@ -115,6 +133,7 @@ class AscendNetwork:
 
     def close(self) -> None:
         """End the session."""
+        self.closed = True
         self._loop.run(self._child.close())
 
     def infer(self, *arrays: Array) -> list[Array]:
@@ -167,7 +186,7 @@ class AscendNetwork:
         )
 
     async def _worn(self) -> None:
-        self._child.recycle()
+        self._child.recycle("failed")
 
     def _outputs(self, ran: Ran, blocks: list[Block]) -> list[Array]:
         arrays = []

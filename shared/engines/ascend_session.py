@@ -42,6 +42,16 @@ MAX_PRINTED = 64 * 2**10
 INSTALL = "install the CANN runtime, then aclruntime and ais_bench 0.0.2 (docs/ascend.md, section 2)"
 
 
+STARTS = {
+    Failure.memory: ErrorCode.resource_limit,
+    Failure.shape: ErrorCode.model_unavailable,
+    Failure.device: ErrorCode.crashed,
+    Failure.refused: ErrorCode.model_unavailable,
+    Failure.other: ErrorCode.internal,
+}
+"""Codes of a start that failed; only what `model_unavailable` says will be the same the next time."""
+
+
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """What a session is opened with."""
 
@@ -184,7 +194,7 @@ class Session:
         failure = failure_of(error, printed)
         cure = _CURES[failure].format(soc=self._built.soc)
         return DocfleetError(
-            ErrorCode.model_unavailable, f"the om of {self._built.model} {what}: {cure} ({reason(error, printed)})"
+            STARTS[failure], f"the om of {self._built.model} {what}: {cure} ({reason(error, printed)})"
         )
 
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from shared.settings import Engines
 
 
+START_S = 120.0
+"""Seconds without progress in which an engine on a CPU has loaded its networks, compiled for the first time on a busy machine."""
+
 _PACKAGES = {"openvino": "openvino", "onnxruntime": "onnxruntime", "ascend": "ais_bench", "cann": "onnxruntime"}
 """Engine to the package it is made of."""
 
@@ -42,6 +45,11 @@ def streams(settings: Engines) -> int:
 def on_npu(settings: Engines) -> bool:
     """Whether networks run on an NPU: then all are opened before the first call, for opening one takes all its gears' time."""
     return engine_name(settings) in ("ascend", "cann")
+
+
+def start_timeout_s(settings: Engines) -> float:
+    """Seconds without progress that a process with an engine may take to start: on an NPU a session's own limit, twice, is to be over before."""
+    return START_S + (2 * settings.ascend_start_timeout_s if on_npu(settings) else 0.0)
 
 
 def open_engine(settings: Engines) -> Engine:

@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 
+from shared.contracts.errors import DocfleetError
 from shared.settings import Settings
 from shared.streams.runner import GRACE_S, Runner
 from shared.streams.stage import Stage
@@ -41,6 +42,10 @@ def run(make_stage: Callable[[Settings], Stage[Any]]) -> int:
     log.info("started", http_port=port, bootstrap=settings.kafka.bootstrap_servers)
     try:
         asyncio.run(_run(stage, settings, health))
+    except DocfleetError as error:
+        # It says what to do, and a traceback below it would hide that from whoever reads the last lines.
+        log.error("cannot go on", why=error.message, code=error.code)
+        return 1
     except Exception as error:
         log.error("ended by an error", why=str(error), kind=type(error).__name__, exc_info=True)
         return 1

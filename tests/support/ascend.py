@@ -31,10 +31,10 @@ class Card:
     def environment(self) -> dict[str, str]:
         """Of processes that are to find the double as `ais_bench`, `aclruntime`, `atc` and `npu-smi`."""
         path = os.pathsep.join(part for part in (str(DOUBLE), os.environ.get("PYTHONPATH", "")) if part)
-        tools = [str(DOUBLE / "bin"), str(Path(sys.executable).parent)]  # they run on this Python
         return {
             "ACL_DOUBLE": str(self.folder),
-            "PATH": os.pathsep.join([*tools, os.environ["PATH"]]),
+            "ACL_DOUBLE_PYTHON": sys.executable,
+            "PATH": os.pathsep.join([str(DOUBLE / "bin"), os.environ["PATH"]]),
             "PYTHONPATH": path,
         }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,21 @@ def test_built_elsewhere_by_the_script(card: Card, models: Path, tmp_path: Path)
     record, om = read_built(network(models), TARGET)
     assert om.read_bytes() == (place / f"{ORIENTATION}.om").read_bytes()
     assert record.gears == (((1, 3, 224, 224),),)
+
+
+def test_atc_gets_the_shell_s_python_and_not_that_of_docfleet(
+    card: Card, models: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It compiles with the packages that CANN asks for, which are others than docfleet's."""
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
+    monkeypatch.setenv("VIRTUAL_ENV", str(tmp_path / "venv"))
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "atc").write_text('#!/bin/sh\necho "PATH=$PATH VIRTUAL_ENV=${VIRTUAL_ENV:-none}"\nexit 1\n')
+    (tools / "atc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'venv' / 'bin'}:{tools}:/bin:/usr/bin")
+    done = CliRunner().invoke(app, ["models", "build", ORIENTATION, "--target", TARGET])
+    assert f"PATH={tools}:/bin:/usr/bin VIRTUAL_ENV=none" in done.output.replace("\n", "")
 
 
 def test_the_lines_can_be_looked_at(models: Path) -> None:

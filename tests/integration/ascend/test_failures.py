@@ -140,6 +140,15 @@ def test_a_session_over_its_memory_mark_is_replaced_and_no_work_is_lost(
     assert len(card.work()) == done + 1
 
 
+def test_nobody_asks_for_memory_any_more_when_all_sessions_are_closed(open_network: Open, tmp_path: Path) -> None:
+    before = set(threading.enumerate())
+    found = open_network(built(tmp_path / "models", ASCEND), ascend_watch_s=0.05)
+    (watcher,) = [thread for thread in set(threading.enumerate()) - before if thread.name == "npu-memory"]
+    found.close()
+    watcher.join(120)
+    assert not watcher.is_alive()
+
+
 def test_the_list_of_variables_is_set_before_the_runtime_starts(
     card: Card, open_network: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -129,3 +131,69 @@ def test_a_list_of_cards_that_would_be_cut_short(
     network = built(tmp_path / "models", ASCEND)
     monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", "0, 1")
     refused(open_network, network, "would be cut short")
+
+
+def test_a_warm_up_that_fails_once_is_done_again_on_a_fresh_session(
+    card: Card, open_network: Open, tmp_path: Path
+) -> None:
+    network = built(tmp_path / "models", ASCEND)
+    for fault in (
+        {"at": "execute", "code": 507015},
+        {"at": "malloc", "code": 207001},
+        {"at": "open", "code": 507033},
+        {"at": "execute", "kind": "die"},
+    ):
+        card.plan(faults=[{**fault, "warm_up": True, "times": 1}])
+        before = len(card.calls())
+        found = open_network(network)
+        assert [call["shape"] for call in card.calls()[before:] if call["pid"] == found.pid] == ["1,3,8,16", "2,3,8,16"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ({"at": "execute", "code": 507015}, r"gear 1x3x8x16: the device cannot be used; check npu-smi info.*507015"),
+        ({"at": "malloc", "code": 207001}, r"gear 1x3x8x16: the device has no memory left; look at npu-smi info"),
+        ({"at": "execute", "kind": "die"}, r"is not loaded: .*SIGKILL.* Look at npu-smi info"),
+        (
+            {"at": "execute", "kind": "hang"},
+            r"did not start within 3 s.*raise DOCFLEET_ENGINES__ASCEND_START_TIMEOUT_S",
+        ),
+    ],
+    ids=["device", "memory", "died", "hung"],
+)
+def test_a_warm_up_that_fails_twice_says_what_to_do(
+    card: Card, open_network: Open, tmp_path: Path, fault: dict[str, Any], words: str
+) -> None:
+    network = built(tmp_path / "models", ASCEND)
+    card.plan(faults=[{**fault, "warm_up": True, "times": 2}])
+    hangs = fault.get("kind") == "hang"
+    refused(open_network, network, words, ascend_start_timeout_s=3.0 if hangs else 120.0)
+    if not hangs:  # on a busy machine its time is up before it has come so far
+        assert len(list(card.folder.glob("used-0-*"))) == 2, "tried twice and no more"
+
+
+def test_a_worker_that_cannot_start_ends_with_a_line_that_says_what_to_do(tmp_path: Path) -> None:
+    environment = {
+        "DOCFLEET_ENGINES__KIND": "ascend",
+        "DOCFLEET_ENGINES__MODELS": str(tmp_path / "models"),
+        "DOCFLEET_OBJECTS__KIND": "folder",
+        "DOCFLEET_OBJECTS__FOLDER": str(tmp_path / "objects"),
+        "DOCFLEET_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1",  # it does not come so far
+        "DOCFLEET_HTTP_HOST": "127.0.0.1",
+        "DOCFLEET_TELEMETRY__FORMAT": "text",
+        "PYTHONPATH": str(DOUBLE),
+    }
+    for part in ("layout_worker", "rec_worker"):
+        done = subprocess.run(
+            [sys.executable, "-m", f"services.{part}"],
+            env={**os.environ, **environment, f"DOCFLEET_STAGES__{part.upper()}__HTTP_PORT": "0"},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        last = (done.stdout + done.stderr).strip().splitlines()[-1]
+        assert done.returncode == 1
+        assert "cannot go on" in last
+        assert "docfleet models install" in last

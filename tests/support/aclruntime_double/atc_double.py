@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """A double of atc: checks a command as the ATC guide has its rules, and writes an om of the double. A simulator, for tests only."""
 
 import math
@@ -6,12 +5,20 @@ import sys
 from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import om_double
 
 LISTS = {"dynamic_batch_size": "dymbatch", "dynamic_image_size": "dymhw", "dynamic_dims": "dymdims"}
-KNOWN = {"framework", "model", "output", "soc_version", "input_format", "input_shape", "input_shape_range", "precision_mode", "log"}
+KNOWN = {
+    "framework",
+    "model",
+    "output",
+    "soc_version",
+    "input_format",
+    "input_shape",
+    "input_shape_range",
+    "precision_mode",
+    "log",
+}
 
 
 def fail(why):
@@ -42,7 +49,9 @@ def main():
     elif varying:
         mode, extra = LISTS[varying[0]], ""
         text = flags[varying[0]]
-        rows = [[size] for size in text.split(",")] if mode == "dymbatch" else [row.split(",") for row in text.split(";")]
+        rows = (
+            [[size] for size in text.split(",")] if mode == "dymbatch" else [row.split(",") for row in text.split(";")]
+        )
         if not 1 < len(rows) <= 100:
             fail(f"{len(rows)} gears; from 2 to 100 are allowed")
         if {"dymbatch": [0], "dymhw": [2, 3]}.get(mode, free) != free or any(len(row) != len(free) for row in rows):
@@ -64,12 +73,21 @@ def main():
     rules, room = _rules(session, gears, len(known))
     fixed = [None if axis in free else int(size) for axis, size in enumerate(sizes)]
     outputs = [
-        {"name": f"node_{at}:0:{one.name}", "dtype": dtype, "shape": [size if isinstance(size, int) else None for size in one.shape]}
+        {
+            "name": f"node_{at}:0:{one.name}",
+            "dtype": dtype,
+            "shape": [size if isinstance(size, int) else None for size in one.shape],
+        }
         for at, (one, dtype) in enumerate(zip(session.get_outputs(), known, strict=True))
     ]
     head = {
-        "soc": flags["soc_version"], "mode": mode, "gears": gears, "output_bytes": room, "rules": rules,
-        "inputs": [{"name": name, "dtype": kind, "shape": fixed}], "outputs": outputs,
+        "soc": flags["soc_version"],
+        "mode": mode,
+        "gears": gears,
+        "output_bytes": room,
+        "rules": rules,
+        "inputs": [{"name": name, "dtype": kind, "shape": fixed}],
+        "outputs": outputs,
     }
     target = Path(f"{flags['output']}{extra}.om")
     om_double.write(target, head, onnx)
@@ -97,7 +115,10 @@ def _rules(session, gears, count):
     first = shapes[0]
     varied = [axis for axis in range(len(first)) if len({shape[axis] for shape in shapes}) > 1]
     others = [shape for shape in shapes if all(shape[axis] != first[axis] for axis in varied)]
-    found = [(shape, session.run(None, {session.get_inputs()[0].name: np.zeros(shape, np.float32)})) for shape in [first, *others[:1]]]
+    found = [
+        (shape, session.run(None, {session.get_inputs()[0].name: np.zeros(shape, np.float32)}))
+        for shape in [first, *others[:1]]
+    ]
     rules = []
     for at in range(count):
         rows = []
@@ -105,7 +126,10 @@ def _rules(session, gears, count):
             rule = [None, size, 1]
             if len(found) > 1 and found[1][1][at].shape[axis_out] != size:
                 second = found[1][1][at].shape[axis_out]
-                rule = next(([axis, size, first[axis]] for axis in varied if second * first[axis] == size * found[1][0][axis]), rule)
+                rule = next(
+                    ([axis, size, first[axis]] for axis in varied if second * first[axis] == size * found[1][0][axis]),
+                    rule,
+                )
             rows.append(rule)
         rules.append(rows)
     room = [
