@@ -19,8 +19,8 @@ from tests.support.kafka import KafkaServer
 from tests.support.processes import Missing
 from tests.support.s3 import S3Server
 
-ASKED_FOR = ("containers", "cluster")
-"""Marks of tests whose tools take a quarter of an hour to build or install: they run where `-m` names the mark, and only there."""
+ASKED_FOR = ("containers", "cluster", "nodes")
+"""Marks of tests that take long, or whose tools take a quarter of an hour to build: they run where `-m` names the mark, and only there."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
