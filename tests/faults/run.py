@@ -22,7 +22,9 @@ from tests.faults.watch import Watch
 
 NOBODY = Expected(document_id="", template="", status="", pages=0, digest=None, objects=frozenset())
 OPEN = 4
-"""Documents that are under way at any moment of a run with one injection; with more, each has one of its own."""
+"""Documents that are under way at any moment of a run with one injection."""
+OPEN_EACH = 2
+"""With more than one at a time, each has so many of its own."""
 SETTLE_S = 60.0
 """Within so long after a red run a fleet is at rest, or is given up."""
 
@@ -131,7 +133,7 @@ class Arena:
         rng = random.Random(f"{cell.name}/{seed}")
         shot = Shot(cell, seed)
         name = f"{self.fleet.run}-{seed:08x}"
-        most = OPEN if alone else 1
+        most = OPEN if alone else OPEN_EACH
 
         def is_full() -> bool:
             """Whether enough of its documents are under way."""
