@@ -1,6 +1,6 @@
-"""Whether an `om` answers as its ONNX file does: a picture goes through all models, and each network is asked twice, on the CPU and on the NPU.
+"""Whether an `om` answers as its ONNX file does: pictures go through all models, and each network is asked twice, on the CPU and on the NPU.
 
-What is compared is what the networks give for the inputs of this picture, not text: a difference shows where it arises. An NPU computes in half
+What is compared is what the networks give for the inputs of these pictures, not text: a difference shows where it arises. An NPU computes in half
 precision, so answers differ a little. The tolerances are not measured on a card yet; the runbook asks for figures.
 """
 
@@ -34,6 +34,8 @@ class Difference(msgspec.Struct, kw_only=True):
     total: float = 0.0
     largest: float = 0.0
     """Of real numbers: sum and largest of absolute differences. Of whole ones: how many differ."""
+    beyond: list[str] = []
+    """Pictures of which it does not pass."""
 
     @property
     def mean(self) -> float:
@@ -45,7 +47,7 @@ class Difference(msgspec.Struct, kw_only=True):
         return self.calls > 0 and self.mean <= (1 - EQUAL if self.whole else MEAN)
 
     def add(self, one: Array, other: Array) -> None:
-        """Count a pair; of different shapes nothing is equal."""
+        """Count a pair of answers; of different shapes nothing is equal."""
         self.calls += 1
         self.values += one.size
         if one.shape != other.shape:
@@ -58,17 +60,33 @@ class Difference(msgspec.Struct, kw_only=True):
             self.total += float(apart.sum())
             self.largest = max(self.largest, float(apart.max(initial=0.0)))
 
+    def join(self, other: Difference, picture: str) -> None:
+        """Add what one picture gave."""
+        self.calls += other.calls
+        self.values += other.values
+        self.total += other.total
+        self.largest = max(self.largest, other.largest)
+        if other.calls and not other.passes:
+            self.beyond.append(picture)
+
 
 class _Both:
     """A network that is asked twice and answers as the first."""
 
     def __init__(self, first: Network, second: Network, model: str) -> None:
         self._first, self._second = first, second
+        self._model = model
         self.inputs: list[TensorInfo] = first.inputs
         self.outputs: list[TensorInfo] = first.outputs
+        self.differences = self.fresh()
+
+    def fresh(self) -> list[Difference]:
+        """One for each output, with nothing in it; `differences` are counted in these from now on."""
         self.differences = [
-            Difference(model=model, output=one.name, whole=np.dtype(one.dtype).kind in "iu") for one in first.outputs
+            Difference(model=self._model, output=one.name, whole=np.dtype(one.dtype).kind in "iu")
+            for one in self._first.outputs
         ]
+        return self.differences
 
     def infer(self, *arrays: Array) -> list[Array]:
         answers = self._first.infer(*arrays)
@@ -89,42 +107,62 @@ class _BothEngines:
         self.networks: list[_Both] = []
 
     def load(self, path: Path) -> Network:
-        both = _Both(self._first.load(path), self._second.load(path), path.parent.name)
+        model = path.parent.name.rsplit("-", 2)[0]  # without version and hash
+        both = _Both(self._first.load(path), self._second.load(path), model)
         self.networks.append(both)
         return both
 
 
-def compare(picture: Path, first: Engine, second: Engine, settings: Settings) -> list[Difference]:
-    """Read a picture (PNG, JPEG) with all models on both engines; what differs, per output. Raises `ValueError` for what is no picture."""
-    import cv2
+class Comparison:
+    """All models on both engines, opened once, and what pictures of pages gave so far."""
 
-    pixels = cv2.imread(str(picture))
-    if pixels is None:
-        raise ValueError(f"{picture} is not a picture that can be read")
-    page = np.ascontiguousarray(pixels[:, :, ::-1])
-    engines = _BothEngines(first, second)
-    _read(page, engines, settings)
-    return [difference for both in engines.networks for difference in both.differences]
+    def __init__(self, first: Engine, second: Engine, settings: Settings) -> None:
+        """Raises `DocfleetError(model_unavailable)` for a model that is not installed, or not built."""
+        from shared.models.layout import LayoutModel
+        from shared.models.lines import LineDetector
+        from shared.models.orientation import OrientationModel
+        from shared.models.reader import DRAFT, Reader
+        from shared.models.seal import SealDetector
+        from shared.models.table import TableStructure
 
+        engines = _BothEngines(first, second)
+        self._layout = LayoutModel(engines, settings)
+        self._orientation = OrientationModel(engines, settings)
+        self._lines = LineDetector(engines, settings)
+        self._readers = [Reader(engines, settings), Reader(engines, settings, DRAFT)]
+        self._table = TableStructure(engines, settings)
+        self._seals = SealDetector(engines, settings)
+        self._networks = engines.networks
+        self._sums = [both.fresh() for both in self._networks]
 
-def _read(page: np.ndarray, engine: Engine, settings: Settings) -> None:
-    from shared.models.layout import LayoutModel
-    from shared.models.lines import LineDetector
-    from shared.models.orientation import OrientationModel
-    from shared.models.reader import DRAFT, Reader
-    from shared.models.seal import SealDetector
-    from shared.models.table import TableStructure
+    @property
+    def differences(self) -> list[Difference]:
+        """Of each output of each network, over all pictures."""
+        return [difference for sums in self._sums for difference in sums]
 
-    LayoutModel(engine, settings).detect(page)
-    OrientationModel(engine, settings).angle(page)
-    crops = list(_crops(page, [line.quad for line in LineDetector(engine, settings).detect(page)]))
-    for name in (None, DRAFT):
-        reader = Reader(engine, settings) if name is None else Reader(engine, settings, name)
-        for crop in crops:
-            width = reader.width_of(crop.shape[1], crop.shape[0])
-            reader.read([reader.prepare(crop, width)], width)
-    TableStructure(engine, settings).read(page)
-    SealDetector(engine, settings).lines(page)
+    def add(self, picture: Path) -> None:
+        """Read a picture (PNG, JPEG) with all models on both engines. Raises `ValueError` for what is no picture."""
+        import cv2
+
+        pixels = cv2.imread(str(picture))
+        if pixels is None:
+            raise ValueError(f"{picture} is not a picture that can be read")
+        found = [both.fresh() for both in self._networks]
+        self._read(np.ascontiguousarray(pixels[:, :, ::-1]))
+        for sums, ones in zip(self._sums, found, strict=True):
+            for total, one in zip(sums, ones, strict=True):
+                total.join(one, picture.name)
+
+    def _read(self, page: np.ndarray) -> None:
+        self._layout.detect(page)
+        self._orientation.angle(page)
+        crops = list(_crops(page, [line.quad for line in self._lines.detect(page)]))
+        for reader in self._readers:
+            for crop in crops:
+                width = reader.width_of(crop.shape[1], crop.shape[0])
+                reader.read([reader.prepare(crop, width)], width)
+        self._table.read(page)
+        self._seals.lines(page)
 
 
 def _crops(page: np.ndarray, quads: Sequence[np.ndarray]) -> Iterator[np.ndarray]:

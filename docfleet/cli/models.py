@@ -143,18 +143,18 @@ def compare(
 ) -> None:
     """Read pictures with every network twice, on the NPU and on the CPU, and say how far the answers are apart.
 
-    Ends with 1 where one is further apart than is tolerated.
+    A row is an output of a network over all pictures; `NO` names those whose answers are further apart than is tolerated, and the exit code is 1.
 
     Example:
 
         docfleet models compare page.png --target ascend310p3
     """
-    from docfleet.cli.console import console, told
+    from docfleet.cli.console import console, fail, told
 
     with told():
         from rich.table import Table
 
-        from docfleet.om_compare import EQUAL, MEAN, compare
+        from docfleet.om_compare import EQUAL, MEAN, Comparison
         from shared.engines.open import open_engine
         from shared.settings import Settings
 
@@ -163,20 +163,25 @@ def compare(
             update={"kind": "ascend", "ascend_target": target or settings.engines.ascend_target}
         )
         cpu = settings.engines.model_copy(update={"kind": "onnxruntime", "profile": "ascend"})
-        second = open_engine(npu)
-        failed = False
+        comparison = Comparison(open_engine(cpu), open_engine(npu), settings)
         for picture in pictures:
-            table = Table(
-                "network", "output", "calls", "values", "apart in the mean", "at most", "", title=str(picture)
-            )
-            for one in compare(picture, open_engine(cpu), second, settings):
-                failed |= not one.passes
-                most = "" if one.whole else f"{one.largest:.4f}"
-                mean = f"{one.mean:.2%} differ" if one.whole else f"{one.mean:.6f}"
-                table.add_row(
-                    one.model, one.output, str(one.calls), str(one.values), mean, most, "" if one.passes else "NO"
-                )
-            console().print(table)
-        typer.echo(f"tolerated: {MEAN} in the mean, {1 - EQUAL:.0%} of whole numbers")
+            try:
+                comparison.add(picture)
+            except ValueError as error:
+                raise fail(str(error)) from None
+        columns = ("network", "output", "calls", "values", "apart in the mean", "at most", "")
+        table = Table(
+            *columns, title=f"{len(pictures)} pictures, tolerated: {MEAN} in the mean, {1 - EQUAL:.0%} of classes"
+        )
+        failed = False
+        for one in comparison.differences:
+            failed |= not one.passes or bool(one.beyond)
+            most = "" if one.whole else f"{one.largest:.4f}"
+            mean = f"{one.mean:.2%} differ" if one.whole else f"{one.mean:.6f}"
+            verdict = "" if one.passes and not one.beyond else f"NO: {', '.join(one.beyond) or 'never asked'}"
+            table.add_row(one.model, one.output, str(one.calls), str(one.values), mean, most, verdict)
+        screen = console()
+        screen.width = max(130, screen.width)  # whole names, also in a file
+        screen.print(table)
         if failed:
             raise typer.Exit(1)

@@ -136,6 +136,15 @@ def test_real_and_whole_numbers_are_compared_by_their_own_measure() -> None:
     assert whole.passes
     whole.add(one, np.where(one < 10, -1, one))
     assert not whole.passes
+    pictures = Difference(model="m", output="p", whole=False)
+    near, far = (Difference(model="m", output="p", whole=False) for _ in range(2))
+    near.add(np.zeros(1_000), np.zeros(1_000))
+    far.add(np.zeros(10), np.full(10, 0.2))
+    pictures.join(near, "near.png")
+    pictures.join(far, "far.png")
+    pictures.join(Difference(model="m", output="p", whole=False), "without-lines.png")
+    assert pictures.passes, "in the mean of all"
+    assert (pictures.calls, pictures.values, pictures.beyond) == (2, 1_010, ["far.png"])
     shape = Difference(model="m", output="i", whole=True)
     shape.add(one, one[:50])
     assert not shape.passes

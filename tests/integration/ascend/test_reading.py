@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
@@ -15,7 +19,7 @@ from shared.children.block import Block
 from shared.children.child import Child
 from shared.contracts.errors import ErrorCode
 from shared.models.install import install
-from shared.models.manifest import manifest
+from shared.models.manifest import manifest, names
 from shared.models.reader import DRAFT, NAME
 from shared.settings import Engines, Rec, Settings, for_engine_child
 from tests.integration.rec_worker.drawing import SCALE, page_of, region_of
@@ -32,6 +36,17 @@ TEXTS = [
     "Date",
     "This line is by far the longest of them all and has a gear of its own, 规格型号与备注",
 ]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All models, built for the double."""
+    installed = Settings().engines.models
+    install(installed)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in Card(tmp_path_factory.mktemp("card")).environment().items():
+            patch.setenv(name, value)
+        return build_all(installed, tmp_path_factory.mktemp("built") / "models")
 
 
 @asynccontextmanager
@@ -72,10 +87,7 @@ def texts_of(answer: PageRead) -> list[str]:
     return [line.text for region in answer.regions for line in region.lines]
 
 
-async def test_pages_read_as_on_the_cpu_and_a_line_that_kills_its_session_is_named(card: Card, tmp_path: Path) -> None:
-    installed = Settings().engines.models
-    install(installed)
-    models = build_all(installed, tmp_path / "models")
+async def test_pages_read_as_on_the_cpu_and_a_line_that_kills_its_session_is_named(card: Card, models: Path) -> None:
     async with reading(Engines(kind="onnxruntime", profile="ascend", models=models)) as child:
         wanted = await read(child)
     async with reading(Engines(kind="ascend", models=models)) as child:
@@ -107,3 +119,35 @@ async def test_pages_read_as_on_the_cpu_and_a_line_that_kills_its_session_is_nam
         assert texts_of(await read(child)) == texts_of(wanted)
     ended = [call["pid"] for call in card.calls()]
     assert len([pid for pid, _ in itertools.groupby(ended)]) >= 5, "a process a network"
+
+
+def test_answers_are_compared_over_several_pictures_with_each_network_opened_once(
+    card: Card, models: Path, tmp_path: Path
+) -> None:
+    for name, texts in (("one", TEXTS[:2]), ("two", TEXTS[2:4])):
+        picture, _ = page_of(texts)
+        cv2.imwrite(str(tmp_path / f"{name}.png"), picture)
+
+    def compare(*pictures: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "docfleet.cli.main", "models", "compare", *pictures],
+            cwd=tmp_path,
+            env={**os.environ, "DOCFLEET_ENGINES__MODELS": str(models)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    done = compare("one.png", "two.png")
+    assert done.returncode == 0, done.stdout + done.stderr
+    built = [name for name in names() if manifest(name).ascend is not None]
+    assert len({call["pid"] for call in card.calls()}) == len(built)
+    rows = done.stdout.splitlines()
+    for name in built:
+        assert any(name in row and "NO" not in row for row in rows), f"{name} is a row, by its whole name"
+    (tmp_path / "no.png").write_text("no picture")
+    refused = compare("no.png")
+    assert (refused.returncode, refused.stderr.strip().splitlines()[-1]) == (
+        2,
+        "docfleet: no.png is not a picture that can be read",
+    )
