@@ -31,6 +31,9 @@ class Allowance(msgspec.Struct, frozen=True, kw_only=True):
     """Typed errors with which pages may fail, each with its dead letter."""
     doubles: bool = False
     """A second terminal record of a document: only where a join was frozen for longer than its session, which is not promised."""
+    fallbacks: bool = False
+    """Results with regions that small models read in the VL model's place, and say so (`vl_fallback`): where a model server fails at some
+    requests again and again and answers others, nobody can tell whether a region is the reason."""
     redone: Literal["any", "in flight", "nothing"] = "any"
     """Work on records of the stages that may be done again: bounded by what was in flight in who died, or none at all."""
 

@@ -36,6 +36,8 @@ class Terminal(msgspec.Struct, frozen=True, kw_only=True):
     digest: str | None = None
     codes: frozenset[str] = frozenset()
     """Of all errors in the result, or in the record where there is none."""
+    warnings: frozenset[str] = frozenset()
+    """Codes of all warnings in the result."""
 
 
 class Letter(msgspec.Struct, frozen=True, kw_only=True):

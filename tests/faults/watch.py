@@ -136,6 +136,7 @@ class Watch:
             page_numbers=tuple(page["page_no"] for page in document["pages"]),
             digest=digest(data, name),
             codes=frozenset(error["code"] for error in document["errors"]),
+            warnings=frozenset(warning["code"] for warning in document["warnings"]),
         )
 
     def repeated(self, documents: Container[str]) -> int:

@@ -72,5 +72,5 @@ INJECTIONS: list[Injection] = [
     LinkFault("vl-away", "vl", Link.down, SHORT_S),
     LinkFault("vl-cut", "vl", Link.cut, SHORT_S),
     LinkFault("vl-half-open", "vl", Link.half_open, SHORT_S),
-    LinkFault("vl-reset", "vl", lambda link: link.reset(50), SHORT_S),
+    LinkFault("vl-reset", "vl", lambda link: link.reset(50), SHORT_S, Allowance(fallbacks=True)),
 ]

@@ -68,6 +68,15 @@ def test_a_planted_violation_is_found(kind):
     assert set(kinds(PLANTED[kind])) == {kind}
 
 
+def test_another_result_is_right_only_where_it_says_that_small_models_read_it_and_the_fault_may_cause_that():
+    other = replace(PARSED, digest="bb")
+    told = replace(other, warnings=frozenset({"vl_fallback"}))
+    may = Allowance(fallbacks=True)
+    assert kinds(replace(CALM, terminals=[told, REFUSED]), may) == []
+    assert kinds(replace(CALM, terminals=[other, REFUSED]), may) == ["hash"]
+    assert kinds(replace(CALM, terminals=[told, REFUSED])) == ["hash"]
+
+
 def test_a_page_listed_twice_is_found():
     twice = replace(PARSED, page_numbers=(1, 2, 2))
     assert kinds(replace(CALM, terminals=[twice, REFUSED])) == ["pages"]
