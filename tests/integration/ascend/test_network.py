@@ -20,7 +20,7 @@ MODES = [
     Ascend(mode="static", sizes=((8, 16),)),
     Ascend(mode="dymbatch", batches=(1, 2, 4), sizes=((8, 16),)),
     Ascend(mode="dymhw", sizes=((8, 16), (16, 8), (24, 32))),
-    Ascend(mode="dymdims", batches=(1, 2, 4), sizes=((8, 16), (8, 32), (8, 64)), max_width_sum=64),
+    Ascend(mode="dymdims", batches=(1, 2, 4), sizes=((8, 16), (8, 32), (8, 640)), max_width_sum=640),
 ]
 
 
@@ -60,8 +60,8 @@ def test_arrays_of_any_order_are_sent_in_c_order_and_outputs_belong_to_the_calle
 
 def test_a_shape_without_a_gear_and_a_wrong_type_are_never_sent(card: Card, open_network: Open, tmp_path: Path) -> None:
     found = open_network(built(tmp_path / "models", MODES[3]))
-    with pytest.raises(DocfleetError, match="no gear for 4x3x8x32") as raised:
-        found.infer(np.ones((4, 3, 8, 32), np.float32))
+    with pytest.raises(DocfleetError, match="no gear for 4x3x8x640") as raised:
+        found.infer(np.ones((4, 3, 8, 640), np.float32))
     assert raised.value.code is ErrorCode.conflict
     for wrong in (
         np.ones((1, 3, 8, 16), np.float64),

@@ -107,7 +107,8 @@ def _session(onnx):
 def _rules(session, gears, count):
     """How each output's sizes follow from the input's, `[axis, numerator, denominator]` or `[None, size, 1]`, and the room for the largest gear.
 
-    From the smallest two gears that differ in all axes that vary; checked by nothing, for the double computes every call that is no warm-up.
+    From the smallest two gears that differ in all axes that vary, in each by another factor where there are such: else an output's size could be
+    taken for that of a wrong axis. Checked by nothing, for the double computes every call that is no warm-up.
     """
     if not gears:
         return [], [0] * count
@@ -115,6 +116,7 @@ def _rules(session, gears, count):
     first = shapes[0]
     varied = [axis for axis in range(len(first)) if len({shape[axis] for shape in shapes}) > 1]
     others = [shape for shape in shapes if all(shape[axis] != first[axis] for axis in varied)]
+    others.sort(key=lambda shape: len({shape[axis] / first[axis] for axis in varied}) < len(varied))
     found = [
         (shape, session.run(None, {session.get_inputs()[0].name: np.zeros(shape, np.float32)}))
         for shape in [first, *others[:1]]
