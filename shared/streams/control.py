@@ -20,6 +20,7 @@ from shared.contracts.records import CancelDocument
 from shared.settings import Settings
 from shared.streams.clients import reader_config
 from shared.streams.refusals import refused
+from shared.streams.stranded import Stranded, reachable
 
 log = structlog.get_logger()
 
@@ -61,6 +62,7 @@ class Control:
     ) -> None:
         """`broken` is called when the broker does not let this service read the topic, and then nothing more is read."""
         self._kafka = settings.kafka
+        self._stranded = Stranded(lambda: reachable(settings))
         self._broken = broken
         self._config = reader_config(settings, "control")
         self._cancelled = cancelled
@@ -119,12 +121,16 @@ class Control:
             consumer.close()
 
     def _partitions(self, consumer: Any) -> set[int]:
-        """Partitions the topic has; none while it or the broker is not there. Raises `KafkaException` where it may not be read."""
+        """Partitions the topic has; none while it or the broker is not there. Raises `KafkaException` where it may not be read, and where
+        the broker is there and this consumer does not find it again."""
         try:
             topic = consumer.list_topics(TOPIC, timeout=2).topics[TOPIC]
         except KafkaException as error:
             log.info("docs.control can't be looked at", why=error.args[0].str())
+            if self._stranded.silent(consumer):
+                raise
             return set()
+        self._stranded.answered(consumer)
         if topic.error is not None and topic.error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
             raise KafkaException(topic.error)
         return set(topic.partitions) if topic.error is None else set()

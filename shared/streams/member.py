@@ -45,6 +45,7 @@ class Member:
         self, settings: Settings, group: str, topics: list[str], name: str, answers: Answers, error: Callable[..., None]
     ) -> None:
         config = consumer_config(settings, group, name) | {"error_cb": error, "on_commit": self._on_commit}
+        self.subscribed = topics
         self._answers = answers
         self._rebalance = Rebalance(group, answers, settings.kafka.embedded)
         self._paused: set[Place] = set()

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 
 from shared.contracts.codec import encode
@@ -24,8 +25,11 @@ from shared.streams.headers import Headers
 from shared.streams.lanes import topic_of
 from shared.streams.refusals import refused
 from shared.streams.stage import Emit
+from shared.streams.stranded import reachable
 from shared.telemetry import metrics
 from shared.telemetry.tracing import TraceParent
+
+log = structlog.get_logger()
 
 _REFUSED = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG, KafkaError.INVALID_MSG_SIZE}
 """Errors that will be the same at every try: they are about the record, not about the broker."""
@@ -36,8 +40,11 @@ class Outputs:
 
     def __init__(self, settings: Settings, source: str) -> None:
         self._source = source
+        self._settings = settings
         self._kafka = settings.kafka
         self._producer = Producer(producer_config(settings))
+        self._replaced: list[Any] = []
+        """Producers that did not find the broker again, with records whose reports are still out."""
         self._ending = False
         self._thread = threading.Thread(target=self._poll, name="producer", daemon=True)
         self._thread.start()
@@ -45,6 +52,10 @@ class Outputs:
     def _poll(self) -> None:
         while not self._ending:
             self._producer.poll(0.1)
+            for one in list(self._replaced):
+                one.poll(0)
+                if not len(one):
+                    self._replaced.remove(one)
 
     async def deliver(self, emits: Sequence[Emit], trace: TraceParent) -> None:
         """Produce records and wait until all are acknowledged.
@@ -82,8 +93,9 @@ class Outputs:
                 loop.call_soon_threadsafe(settle, error)
 
         while True:
+            producer = self._producer
             try:
-                self._producer.produce(topic, value=value, key=key, headers=headers, on_delivery=reported)
+                producer.produce(topic, value=value, key=key, headers=headers, on_delivery=reported)
                 break
             except BufferError:
                 await asyncio.sleep(0.01)
@@ -96,9 +108,20 @@ class Outputs:
         elif error.code() in _REFUSED:
             raise DocfleetError(ErrorCode.internal, f"the broker refused a record for {topic}: {error.str()}")
         else:
+            if error.code() == KafkaError._MSG_TIMED_OUT:
+                await self._renew(producer)
             raise refused(self._kafka, error, "write to", topic) or Unavailable(
                 "broker", f"no acknowledgement for a record for {topic}: {error.str()}"
             )
+
+    async def _renew(self, producer: Any) -> None:
+        """Replace a producer that does not find a broker which somebody new finds (`stranded`)."""
+        if producer is not self._producer or not await asyncio.to_thread(reachable, self._settings):
+            return
+        if producer is self._producer:  # nobody else was quicker
+            log.warning("a producer whose records were not acknowledged is replaced")
+            self._replaced.append(producer)
+            self._producer = Producer(producer_config(self._settings))
 
     def close(self, timeout_s: float) -> int:
         """Wait for reports still out, at most that long, and end. Returns the number of records without a report."""

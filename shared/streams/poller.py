@@ -19,6 +19,7 @@ from shared.settings import Settings
 from shared.streams.member import Answers, Member, shares
 from shared.streams.rebalance import OffsetsMissing
 from shared.streams.refusals import refused, unavailable
+from shared.streams.stranded import Stranded, reachable
 from shared.streams.work import Commit, Place, Polled
 from shared.telemetry import metrics
 
@@ -70,6 +71,7 @@ class Poller:
         self._stop: list[Commit] | None = None
         self._down_since: float | None = None
         self._probed = 0.0
+        self._stranded = Stranded(lambda: reachable(settings))
         self._thread = threading.Thread(target=self._run, name="consumer", daemon=True)
 
     def start(self) -> None:
@@ -110,9 +112,7 @@ class Poller:
     def _run(self) -> None:
         try:
             parts = shares(self._settings, self._topics)
-            for topics in parts:
-                name = topics[0] if len(parts) > 1 else ""
-                self._members.append(Member(self._settings, self._group, topics, name, self._listener, self._error))
+            self._members = [self._member(topics) for topics in parts]
             while self._stop is None:
                 self._turn()
             for member in self._members:
@@ -126,6 +126,10 @@ class Poller:
                     done.set_result(False)
             for member in self._members:
                 member.close()
+
+    def _member(self, topics: list[str]) -> Member:
+        name = topics[0] if len(topics) < len(self._topics) else ""
+        return Member(self._settings, self._group, topics, name, self._listener, self._error)
 
     def _turn(self) -> None:
         self._listener.turned()
@@ -193,16 +197,25 @@ class Poller:
         return f"{self._group} (topics {', '.join(self._topics)})"
 
     def _probe(self) -> None:
-        """Ask a broker that was reported down for metadata, now and then, briefly."""
+        """Ask a broker that was reported down for metadata, now and then, briefly, by every member. One that is stranded is replaced."""
         now = time.monotonic()
         if now - self._probed < PROBE_S:
             return
-        self._probed = now
-        try:
-            topics = self._members[0].topics(1)
-        except KafkaException:
-            return
-        if all(name in topics for name in self._topics):
+        back = True
+        for index, member in enumerate(self._members):
+            try:
+                topics = member.topics(1)
+            except KafkaException:
+                back = False
+                if self._stranded.silent(member):
+                    log.warning("a consumer that does not find the broker again is replaced", topics=member.subscribed)
+                    member.close()  # first: a static member's name can be taken once
+                    self._members[index] = self._member(member.subscribed)
+            else:
+                self._stranded.answered(member)
+                back = back and all(name in topics for name in self._topics)
+        self._probed = time.monotonic()
+        if back:
             self._down_since = None
             self._listener.broker(True, "")
 
