@@ -51,7 +51,7 @@ class Arena:
         *,
         profile: str = "light",
         rate: float = 3.0,
-        patience_s: float = 300,
+        patience_s: float = 180,
     ) -> None:
         """`rate`: documents a second. `patience_s`: within so long after a fault everything must be done."""
         self.fleet = fleet
