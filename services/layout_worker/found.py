@@ -89,6 +89,8 @@ class Strokes(msgspec.Struct, frozen=True, kw_only=True):
     """Fall of the page's lines, dy by dx."""
     across: list[list[float]]
     down: list[list[float]]
+    dots: list[list[float]] = []
+    """Rows of dots or short dashes across: rules, or what leads from an entry of a table of contents to its page."""
 
 
 class Lines(msgspec.Struct, frozen=True, kw_only=True):

@@ -97,7 +97,10 @@ def _body(drafts: Sequence[Draft], width: float) -> tuple[float, float] | None:
     wide = [d for d in texts if d.bbox[2] - d.bbox[0] >= BODY_WIDTH * width]
     if not wide or sum(len(d.lines) for d in wide) < 0.6 * sum(len(d.lines) for d in texts):
         return None
-    return median(d.bbox[0] for d in wide), median(d.bbox[2] for d in wide)
+    x0, x1 = median(d.bbox[0] for d in wide), median(d.bbox[2] for d in wide)
+    if any(overlap(d.bbox[0], d.bbox[2], x0, x1) < 0.5 * (x1 - x0) for d in wide):
+        return None  # two columns that are both wide enough: what stands over the other is a heading of it, no note
+    return x0, x1
 
 
 def _is_aside(draft: Draft, body: tuple[float, float], style: Style, width: float) -> bool:

@@ -36,6 +36,9 @@ SAME_FIGURE = 0.5
 """The same for a picture of the page and one that the network saw."""
 NUMBER_GAP = 3.0
 """Space between the number of a section and its heading, or a marker and its item, in line heights, at most."""
+WORD_GAP = 0.5
+"""The same between two words of a heading."""
+_HEADS: frozenset[Label] = frozenset({"title", "section_header"})
 _GROWS: frozenset[Label] = frozenset({"text", "list_item", "footnote", "code", "reference"})
 """Labels of texts that a line outside all boxes may go on."""
 
@@ -69,9 +72,8 @@ def build(
     known = [table.bbox for table in gridded]
     striped_ones = tables.without_grid(drawn, lines, known, fields, cut, [box.bbox for box in seen])
     told = [*lines, *aslant]
-    striped_ones = [
-        x for x in striped_ones if not any(tables.is_part(x, b, told) or tables.is_band(x, b, told) for b in seen)
-    ]
+    refuted = (tables.is_part, tables.is_band, tables.reaches_out)
+    striped_ones = [x for x in striped_ones if not any(is_less(x, b, told) for b in seen for is_less in refuted)]
     sure = [*gridded, *striped_ones]
     drafts = [*fields, *(_draft_of_seal(bbox) for bbox in drawn.seals), *sure]
     drafts += [_draft_of_box(box) for box in boxes if _is_news(box, drawn, sure, fields, told, width * height)]
@@ -185,7 +187,7 @@ def _without_continued(left: Sequence[TextLine], drafts: Sequence[Draft]) -> lis
 
 
 def _without_numbers(left: Sequence[TextLine], drafts: Sequence[Draft]) -> list[TextLine]:
-    """Lines outside all boxes, without the numbers of headings and the markers of list items that the network boxed without them."""
+    """Lines outside all boxes, without the numbers and first words of headings and the markers of list items that the network boxed without them."""
     rest = []
     for line in left:
         text = line.text or ""
@@ -193,6 +195,7 @@ def _without_numbers(left: Sequence[TextLine], drafts: Sequence[Draft]) -> list[
         if structure.is_marker(text):
             wanted |= _GROWS
         home = next((d for d in drafts if d.label in wanted and any(_precedes(line, x) for x in d.lines)), None)
+        home = home or next((d for d in drafts if d.label in _HEADS and any(_begins(line, x) for x in d.lines)), None)
         if home is None:
             rest.append(line)
         else:
@@ -208,6 +211,13 @@ def _precedes(number: TextLine, line: TextLine) -> bool:
         0 <= line.bbox[0] - number.bbox[2] <= NUMBER_GAP * height
         and overlap(number.bbox[1], number.bbox[3], line.bbox[1], line.bbox[3]) > 0.5 * height
     )
+
+
+def _begins(words: TextLine, line: TextLine) -> bool:
+    """Whether words stand right before a line, in its row and its type: the box of a heading began too late."""
+    if not words.text or not words.font_size or words.font_size != line.font_size or not _precedes(words, line):
+        return False
+    return line.bbox[0] - words.bbox[2] <= WORD_GAP * (words.bbox[3] - words.bbox[1])
 
 
 def _is_beside(line: TextLine, draft: Draft) -> bool:

@@ -32,6 +32,8 @@ def settled(draft: Draft, style: Style) -> list[Draft]:
         draft.label, draft.reason = "text", "prose, no formula"
     if draft.label in ("title", "section_header") and len(draft.lines) > doubts.HEADING_LINES:
         draft.label, draft.reason = "text", "too long for a heading"
+    if draft.label == "section_header" and len(parts := structure.headed(draft.lines, style)) > 1:
+        return [msgspec.structs.replace(draft, label=k, lines=x, bbox=hull(one.bbox for one in x)) for k, x in parts]
     if draft.label == "caption":
         return _with_text_above(draft)
     if draft.label in ("page_header", "page_footer"):

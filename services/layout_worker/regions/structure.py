@@ -97,6 +97,20 @@ def parted(label: Label, lines: Sequence[TextLine], style: Style) -> list[tuple[
     return out
 
 
+def headed(lines: Sequence[TextLine], style: Style) -> list[tuple[Label, list[TextLine]]]:
+    """Lines of the page's own text that a network boxed as one heading in runs: those in a heading's type, and those above or below it
+    in the type of plain text, whose end or beginning they are. One run where all are alike."""
+    runs: list[tuple[Label, list[TextLine]]] = []
+    for line in sorted(lines, key=columns.place):
+        plain = line.text is not None and not line.bold and (style.ratio(line) or 2.0) <= 1.0
+        label: Label = "text" if plain else "section_header"
+        if runs and (runs[-1][0] == label or _same_row(runs[-1][1][-1], line)):
+            runs[-1][1].append(line)
+        else:
+            runs.append((label, [line]))
+    return runs if any(label == "section_header" and is_heading(x[0], style) for label, x in runs) else []
+
+
 def _with_small_end(lines: list[TextLine], style: Style) -> tuple[list[TextLine], list[TextLine]]:
     """A text, and the small print that it ends with: notes that the network boxed with the text above them."""
     begin = len(lines)

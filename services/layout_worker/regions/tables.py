@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from services.layout_worker.boxes import Box, area, common, hull, share_inside
 from services.layout_worker.found import FoundBox
-from services.layout_worker.regions import captions
+from services.layout_worker.regions import captions, doubts
 from services.layout_worker.regions.drafts import Draft, Drawn
 from services.layout_worker.tables import aligned, extent, ruled, striped
 from shared.contracts.layout import TextLine
@@ -15,6 +15,8 @@ OWN = 0.5
 """Share of a line's, or a rule's, area in a box from which it belongs to it."""
 INSIDE, MOST_OF = 0.8, 0.6
 """Shares of a table by its rows in the network's, and of that one, from which it may be a part of it."""
+WIDER = 1.25
+"""Times the width of the network's table from which rows that go on beside it are more than its box cut short."""
 ON_OTHERS = 0.3
 """Share of a table by its rows that another table may cover."""
 
@@ -90,6 +92,23 @@ def is_part(table: Draft, seen: FoundBox, lines: Sequence[TextLine]) -> bool:
         return False
     rest = [x for x in lines if share_inside(x.bbox, seen.bbox) > OWN and share_inside(x.bbox, table.bbox) <= OWN]
     return bool(rest) and all(x.bbox[2] - x.bbox[0] < 0.5 * (seen.bbox[2] - seen.bbox[0]) for x in rest)
+
+
+def reaches_out(table: Draft, seen: FoundBox, lines: Sequence[TextLine]) -> bool:
+    """Whether a table by alignment alone is rows of one that the network saw together with lines of the next column of text.
+
+    Only where the lines are read from pixels, and only of a table that the network is sure of: it may have missed a column of a weak one.
+    """
+    if table.raw_label != "aligned" or seen.score < doubts.WEAK_TABLE:
+        return False
+    if table.bbox[2] - table.bbox[0] < WIDER * (seen.bbox[2] - seen.bbox[0]):
+        return False
+    held = [x for x in lines if share_inside(x.bbox, table.bbox) > OWN]
+    inside = [x for x in held if share_inside(x.bbox, seen.bbox) > OWN]
+    beside = [x for x in held if x.bbox[0] >= seen.bbox[2] or x.bbox[2] <= seen.bbox[0]]
+    return (
+        all(x.text is None for x in held) and bool(inside) and bool(beside) and len(inside) + len(beside) == len(held)
+    )
 
 
 def is_band(table: Draft, seen: FoundBox, lines: Sequence[TextLine]) -> bool:

@@ -24,6 +24,8 @@ OF_TABLE = 0.7
 TALL = 1.3
 """Line heights up to which a stroke down, and the middle share of a line's height in which a stroke across, is one of letters."""
 CORE = 0.7
+LEAD, LOW = 1.5, 0.25
+"""Line heights between words and the dots that lead from or to them, and below a line's box in which these may stand, at most."""
 ROWS = 3
 """Rows spanned by a cell from which lines that keep to the rows are no accident."""
 
@@ -90,8 +92,9 @@ def _level(seen: Strokes, lines: Sequence[TextLine], scale: tuple[float, float])
 
 def _rules(seen: Strokes, lines: Sequence[Box], scale: tuple[float, float]) -> list[Rule]:
     """Strokes that are no parts of letters."""
-    runs = [(run, True) for run in seen.across] + [(run, False) for run in seen.down]
-    boxes = [(_in_units(run, scale), across) for run, across in runs]
+    dots = [box for box in (_in_units(run, scale) for run in seen.dots) if not _leads(box, lines)]
+    boxes = [(_in_units(run, scale), True) for run in seen.across] + [(box, True) for box in dots]
+    boxes += [(_in_units(run, scale), False) for run in seen.down]
     return [Rule(bbox=box, horizontal=across) for box, across in boxes if not _in_letters(box, lines, across)]
 
 
@@ -117,6 +120,19 @@ def _in_letters(rule: Box, lines: Sequence[Box], across: bool) -> bool:
         ):
             return True
     return False
+
+
+def _leads(dots: Box, lines: Sequence[Box]) -> bool:
+    """Whether a row of dots leads from words to others in their row, as in a table of contents; lines may hold the dots or leave them out."""
+    x0, x1, y = dots[0], dots[2], (dots[1] + dots[3]) / 2
+    begins = ends = False
+    for left, top, right, bottom in lines:
+        height = bottom - top
+        if not top <= y <= bottom + LOW * height:
+            continue
+        begins = begins or left < x0 <= right + LEAD * height
+        ends = ends or left - LEAD * height <= x1 <= right + LOW * height
+    return begins and ends
 
 
 def _inner_edges(cell: GridCell, grid: Grid) -> list[float]:

@@ -33,6 +33,8 @@ THICK = 6
 """Pixels of the halved picture: thicker runs are bars and pictures."""
 SMALL = 1_200
 """Pixels of a picture's long side up to which it is looked at as it is."""
+SOLID = 0.8
+"""Share of a run's columns that have ink from which it is drawn through: leaders of dots have 0.6 to 0.7, rules of generated scans 1.0."""
 MOST = 2_000
 """Rules of one picture: more is a map or a photo."""
 
@@ -60,12 +62,19 @@ def find_strokes(picture: NDArray[np.uint8], box: list[float], slope: float) -> 
     down = _runs(ink, (1, max(8, round(LEAST_DOWN * long_side))))
     if len(across) < 2 or len(across) + len(down) > MOST:
         return None
+    dotted = [not _is_solid(ink, run) for run in across]
     return Strokes(
         bbox=[float(x0), float(y0), float(x1), float(y1)],
         slope=slope if abs(slope) > LEVEL else 0.0,
-        across=[_placed(run, factor, x0, y0) for run in across],
+        across=[_placed(run, factor, x0, y0) for run, broken in zip(across, dotted, strict=True) if not broken],
         down=[_placed(run, factor, x0, y0) for run in down],
+        dots=[_placed(run, factor, x0, y0) for run, broken in zip(across, dotted, strict=True) if broken],
     )
+
+
+def _is_solid(ink: NDArray[np.uint8], run: tuple[int, int, int, int]) -> bool:
+    x, y, width, height = run
+    return float(ink[y : y + height, x : x + width].any(axis=0).mean()) >= SOLID
 
 
 def _placed(run: tuple[int, int, int, int], factor: int, left: int, top: int) -> list[float]:

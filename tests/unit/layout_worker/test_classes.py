@@ -239,3 +239,55 @@ def test_a_column_beside_vertical_text_is_no_note():
     text, title = [column(60.0 + 18 * n) for n in range(18)], column(450.0, 16.0)
     found = built([box("text", text), box("text", [title])], [*text, title])
     assert {draft.label for draft in found} == {"text"}
+
+
+def test_the_end_of_a_paragraph_in_the_box_of_a_heading_is_text():
+    """The box of the network held the last line above the heading too."""
+    above, heading = line(304, 94, "the end of it.", size=6.5), line(304, 114, "Results", size=10.0, bold=True)
+    text = paragraph(304, 137, 8, width=220.0, size=6.5)
+    found = built([box("section_header", [above, heading], 0.4), box("text", text)], [above, heading, *text])
+    assert label_of(found, "the end") == "text"
+    assert lines_of(found, "Results") == ["Results"]
+    assert label_of(found, "Results") == "section_header"
+
+
+def test_a_heading_of_two_lines_in_one_type_stays_one():
+    heading = [line(72, 100 + 20 * n, f"Long heading {n}", size=15.0, bold=True) for n in range(2)]
+    text = paragraph(72, 150)
+    found = built([box("section_header", heading), box("text", text)], [*heading, *text])
+    assert lines_of(found, "Long heading 0") == ["Long heading 0", "Long heading 1"]
+
+
+def test_the_first_word_of_a_heading_whose_box_began_after_it_belongs_to_it():
+    word, rest = line(55, 190, "付録", size=16.0, width=32), line(88, 190, "A 倉庫について", size=16.0, width=114)
+    text = paragraph(55, 220)
+    found = built([box("section_header", [rest], margin=0.0), box("text", text)], [word, rest, *text])
+    assert lines_of(found, "付録") == ["付録", "A 倉庫について"]
+    far = line(-40, 190, "付録", size=16.0, width=32)
+    assert lines_of(built([box("section_header", [rest], margin=0.0)], [far, rest, *text]), "付録") == ["付録"]
+
+
+def seen(x0, y0, x1, y1):
+    """A line that was detected, not read."""
+    return TextLine(bbox=[x0, y0, x1, y1], quad=[x0, y0, x1, y0, x1, y1, x0, y1])
+
+
+def test_a_heading_over_the_other_of_two_wide_columns_is_no_note():
+    columns = [[seen(x, 200.0 + 12 * n, x + 252.0, 210.0 + 12 * n) for n in range(20)] for x in (40.0, 310.0)]
+    heading = seen(40.0, 170.0, 150.0, 186.0)
+    boxes = [box("text", columns[0]), box("text", columns[1]), box("text", [heading])]
+    found = built(boxes, [heading, *columns[0], *columns[1]])
+    assert {draft.label for draft in found} == {"text"}
+    note = seen(480.0, 300.0, 560.0, 310.0)
+    body = [seen(60.0, 200.0 + 12 * n, 460.0, 210.0 + 12 * n) for n in range(20)]
+    assert [d.label for d in built([box("text", body), box("text", [note])], [note, *body])] == ["text", "aside_text"]
+
+
+def test_rows_of_a_table_and_the_end_of_the_next_column_are_no_table_together():
+    table = [seen(50.0 + 65 * c, 190.0 + 14 * r, 90.0 + 65 * c, 200.0 + 14 * r) for r in range(5) for c in range(3)]
+    beside = [seen(260.0, 204.0, 310.0, 214.0), seen(318.0, 204.0, 340.0, 214.0)]
+    beside += [seen(320.0 + 30 * n, 232.0, 340.0 + 30 * n, 242.0) for n in range(4)]
+    sure = built([box("table", table)], [*table, *beside])
+    assert [len(draft.lines) for draft in sure if draft.label == "table"] == [15]
+    (weak,) = (d for d in built([box("table", table, 0.6)], [*table, *beside]) if d.label == "table")
+    assert len(weak.lines) > 15
