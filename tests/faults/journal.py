@@ -59,12 +59,12 @@ def summary(places: Sequence[Place], outcomes: Sequence[Outcome]) -> list[str]:
         f"by profile: {_counted(o.profile for o in outcomes)}",
         f"by commit: {_counted(o.code for o in outcomes)}",
     ]
-    lines += ["", f"{'injection':34}{'runs':>6}{'red':>5}{'whole again, s':>16}{'most':>8}"]
+    lines += ["", f"{'injection':40}{'runs':>6}{'red':>5}{'whole again, s':>16}{'most':>8}"]
     for name in dict.fromkeys(cell.injection for cell in cells):
         mine = [outcome for outcome in outcomes if outcome.cell.injection == name]
         ready = sorted(outcome.measured.get("ready_s", 0.0) for outcome in mine) or [0.0]
         bad = sum(not outcome.green for outcome in mine)
-        lines.append(f"{name:34}{len(mine):>6}{bad:>5}{ready[len(ready) // 2]:>16.1f}{ready[-1]:>8.1f}")
+        lines.append(f"{name:40}{len(mine):>6}{bad:>5}{ready[len(ready) // 2]:>16.1f}{ready[-1]:>8.1f}")
     lines += [
         "",
         "work done again (records of the stages; what was in flight in who died; answers repeated), most of one rest:",
@@ -75,7 +75,10 @@ def summary(places: Sequence[Place], outcomes: Sequence[Outcome]) -> list[str]:
             most = {
                 what: max(o.measured[what] for o in mine) for what in ("redelivered", "redone", "in_flight", "repeated")
             }
-            lines.append(f"{name:34}" + "  ".join(f"{what} {count:g}" for what, count in most.items()))
+            lines.append(f"{name:40}" + "  ".join(f"{what} {count:g}" for what, count in most.items()))
+    frozen = [outcome for outcome in outcomes if "doubled" in outcome.measured and outcome.cell.injection == "sigstop"]
+    doubled = sum(outcome.measured["doubled"] / outcome.measured["together"] for outcome in frozen)
+    lines += ["", f"second records of a document after {len(frozen)} SIGSTOPs (not promised for a join): {doubled:g}"]
     gaps: dict[str, list[tuple[float, float]]] = {}
     for outcome in outcomes:
         for what, seconds in outcome.measured.items():
@@ -85,7 +88,7 @@ def summary(places: Sequence[Place], outcomes: Sequence[Outcome]) -> list[str]:
     if gaps:
         lines += ["", "longest time without an output at a rolling restart, seconds (in ten calm ones before it):"]
         lines += [
-            f"{what[4:-2]:34}" + ", ".join(f"{value:.1f} ({calm:.1f})" for value, calm in values)
+            f"{what[4:-2]:40}" + ", ".join(f"{value:.1f} ({calm:.1f})" for value, calm in values)
             for what, values in gaps.items()
         ]
     lines += [""] + [
