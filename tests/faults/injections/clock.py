@@ -22,7 +22,7 @@ from tests.support.processes import Missing
 WRONG_S = 6.0
 """How long the clock is wrong."""
 LIBRARY = "faketime/libfaketimeMT.so.1"
-TRUE_SLEEP = Path(__file__).with_name("true_sleep.c")
+TRUE_WAITS = Path(__file__).with_name("true_waits.c")
 
 
 class ClockServers(Servers):
@@ -36,17 +36,17 @@ class ClockServers(Servers):
         found = sorted(Path("/usr/lib").glob(f"*/{LIBRARY}"))
         if not found:
             raise Missing("clocks are set with libfaketime, which is not installed (package libfaketime)")
-        self._library = f"{self._true_sleep()}:{found[0]}"
+        self._library = f"{self._true_waits()}:{found[0]}"
         super().start()
         return self
 
-    def _true_sleep(self) -> Path:
-        """Compile what keeps libfaketime from sleeping for others."""
+    def _true_waits(self) -> Path:
+        """Compile what keeps libfaketime from waiting for others."""
         compiler = shutil.which("cc")
         if compiler is None:
             raise Missing("a few lines of C are compiled for this, and there is no C compiler (package gcc)")
-        library = self.folder.resolve() / "true_sleep.so"
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(TRUE_SLEEP)], check=True)
+        library = self.folder.resolve() / "true_waits.so"
+        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(TRUE_WAITS)], check=True)
         return library
 
     def env(self, role: Role) -> dict[str, str]:
