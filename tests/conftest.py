@@ -17,6 +17,7 @@ from pydantic import SecretStr
 from shared.settings import Objects, Settings
 from tests.support.kafka import KafkaServer
 from tests.support.processes import Missing
+from tests.support.proxy import LosesAnswers
 from tests.support.s3 import S3Server
 
 ASKED_FOR = ("containers", "cluster", "nodes")
@@ -60,6 +61,29 @@ def fresh_kafka(kafka: KafkaServer) -> KafkaServer:
     settings = Settings(kafka={"bootstrap_servers": kafka.bootstrap})  # type: ignore[arg-type]
     topics.apply(settings, topics.plan(settings))
     return kafka
+
+
+@pytest.fixture(scope="session")
+def _behind_proxy(kafka: KafkaServer) -> Iterator[tuple[KafkaServer, LosesAnswers]]:
+    # Clients go where the broker's metadata sends them: to the proxy. (`kafka` is asked for so that this skips where that one does.)
+    proxy = LosesAnswers(0.0)
+    with proxy, KafkaServer({"advertised.listeners": f"PLAINTEXT://127.0.0.1:{proxy.port}"}) as server:
+        proxy.target = server.port
+        yield server, proxy
+
+
+@pytest.fixture
+def kafka_behind_proxy(_behind_proxy: tuple[KafkaServer, LosesAnswers]) -> Iterator[tuple[KafkaServer, LosesAnswers]]:
+    """Another broker, all of whose clients come through a proxy that can lose its answers or cut it off; topics as those of `fresh_kafka`."""
+    from shared.streams import topics
+
+    server, proxy = _behind_proxy
+    server.reset()
+    settings = Settings(kafka={"bootstrap_servers": server.bootstrap})  # type: ignore[arg-type]
+    topics.apply(settings, topics.plan(settings))
+    yield server, proxy
+    proxy.lose(0.0)
+    proxy.mend()
 
 
 @pytest.fixture(scope="session")

@@ -28,14 +28,14 @@ def members(bootstrap: str) -> set[str]:
 
 def test_c4_work_that_outlasts_the_poll_interval_is_done_once_by_the_same_members(toys, monkeypatch) -> None:
     monkeypatch.setenv("DOCFLEET_KAFKA__EXTRA", '{"max.poll.interval.ms": "6000"}')
-    names = ["slow-20-x", *(f"slow-0.2-{n}" for n in range(60))]
+    names = ["slow-14-x", *(f"slow-0.2-{n}" for n in range(60))]
     toys.put(*names)
     worker = toys.start()
     monkeypatch.delenv("DOCFLEET_KAFKA__EXTRA")
-    toys.until(lambda: toys.tries()["slow-20-x"] == 1)
+    toys.until(lambda: toys.tries()["slow-14-x"] == 1)
     before = members(toys.bootstrap)
     assert before
-    toys.until(lambda: toys.tries("done")["slow-20-x"] == 1)
+    toys.until(lambda: toys.tries("done")["slow-14-x"] == 1)
     assert members(toys.bootstrap) == before
     assert toys.metric(worker, 'docfleet_rebalances_total{event="lost"}') == 0
     assert toys.metric(worker, 'docfleet_rebalances_total{event="revoked"}') == 0

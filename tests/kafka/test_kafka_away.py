@@ -13,7 +13,6 @@ import urllib.error
 import pytest
 
 from tests.support.fleet import Fleet, Service
-from tests.support.kafka import KafkaServer
 from tests.support.pdfs import contents
 from tests.support.proxy import LosesAnswers
 
@@ -40,16 +39,11 @@ def opened(ingest: Service) -> int:
     )
 
 
-def test_documents_wait_for_the_broker_and_none_is_lost(tmp_path, kafka, s3):
-    # Clients go where the broker's metadata sends them: to the proxy. (`kafka` is asked for so that this skips where that one does.)
-    with (
-        LosesAnswers(0.0) as proxy,
-        KafkaServer({"advertised.listeners": f"PLAINTEXT://127.0.0.1:{proxy.port}"}) as server,
-    ):
-        proxy.target = server.port
-        keys = s3.access_key.get_secret_value(), s3.secret_key.get_secret_value()
-        with Fleet(tmp_path, f"127.0.0.1:{proxy.port}", s3.endpoint, *keys) as fleet:
-            work_is_interrupted(fleet, proxy)
+def test_documents_wait_for_the_broker_and_none_is_lost(tmp_path, kafka_behind_proxy, s3):
+    _, proxy = kafka_behind_proxy
+    keys = s3.access_key.get_secret_value(), s3.secret_key.get_secret_value()
+    with Fleet(tmp_path, f"127.0.0.1:{proxy.port}", s3.endpoint, *keys) as fleet:
+        work_is_interrupted(fleet, proxy)
 
 
 def work_is_interrupted(fleet: Fleet, proxy: LosesAnswers) -> None:

@@ -21,6 +21,9 @@ from typing import Any, Self
 from confluent_kafka import Consumer, Producer, TopicPartition
 from minio import Minio
 
+from shared.settings import Settings
+from shared.streams import topics
+
 PARTS = {
     "ingest": "services.ingest",
     "layout_worker": "services.layout_worker",
@@ -99,7 +102,10 @@ class Fleet:
         self._producer = Producer({"bootstrap.servers": bootstrap, "partitioner": "murmur2_random", "acks": "all"})
 
     def __enter__(self) -> Self:
-        self.run("topics", "apply")
+        settings = Settings(kafka={"bootstrap_servers": self.bootstrap})  # type: ignore[arg-type]
+        topics.apply(
+            settings, topics.plan(settings)
+        )  # as `docfleet topics apply` does, without the time of a process's start
         for bucket in (self.bucket, "incoming"):
             if not self.store.bucket_exists(bucket):
                 self.store.make_bucket(bucket)

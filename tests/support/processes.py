@@ -10,7 +10,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -80,6 +80,25 @@ def end(process: subprocess.Popen[bytes] | None, timeout_s: float = 15.0) -> Non
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait(10)
+
+
+def leave(processes: Sequence[subprocess.Popen[bytes]], patience_s: float = 5.0) -> None:
+    """End services that are members of a group: asked (a first signal drains, a second abandons), and only then killed.
+
+    Who leaves is out of the group at once. Who is killed stays in it until the session ends, and the next test waits for that.
+    """
+    limit = time.monotonic() + patience_s
+    for pause_s in (patience_s / 10, patience_s):
+        for process in processes:
+            if process.poll() is None:
+                process.terminate()
+        for process in processes:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, min(pause_s, limit - time.monotonic())))
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
 
 
 def cache_folder() -> Path:

@@ -30,6 +30,12 @@ class LosesAnswers:
         self._cut = False
         self._open: set[socket.socket] = set()
 
+    def lose(self, share: float, seed: int = 1) -> None:
+        """From now on lose this share of the answers; what was counted is forgotten."""
+        self._share = share
+        self._random = random.Random(seed)
+        self.lost = self.passed = 0
+
     def cut(self) -> None:
         """End every connection, and every new one at once, until `mend`."""
         self._cut = True

@@ -14,14 +14,14 @@ from typing import Any, Self
 
 from shared.contracts.codec import encode
 from tests.support import topic
-from tests.support.processes import free_ports, spawn
+from tests.support.processes import free_ports, leave, spawn
 from tests.support.toy import task
 
 ROOT = Path(__file__).parents[2]
 
 
 class Toys:
-    """Context manager: kills what it started."""
+    """Context manager: ends what it started."""
 
     def __init__(self, bootstrap: str, folder: Path) -> None:
         self.bootstrap = bootstrap
@@ -35,9 +35,7 @@ class Toys:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self.processes:
-            process.kill()
-            process.wait()
+        leave(self.processes)
 
     def start(self, instance: str | None = None, **stage: Any) -> subprocess.Popen[bytes]:
         """One more process. `instance`: its static membership. `stage`: settings of the stage."""

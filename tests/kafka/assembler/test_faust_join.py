@@ -9,7 +9,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,9 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from shared.contracts import records as r
 from shared.contracts.codec import decode, encode
-from shared.settings import Settings
-from shared.streams import topics
 from tests.support.join_fleet import JoinFleet, Log, opened
 from tests.support.kafka import KafkaServer
-from tests.support.processes import Missing
+from tests.support.processes import leave
 from tests.support.proxy import LosesAnswers
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -82,8 +79,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         return joins[-1]
 
     yield started
-    for join in joins:
-        join.kill()
+    leave([join.process for join in joins], patience_s=4.0)
 
 
 def once(records: list[Any]) -> bool:
@@ -163,20 +159,14 @@ def decode_type(message: Any) -> str:
     return dict(message.headers() or []).get("ce_type", b"").decode() or type(r.decode_result(message.value())).__name__
 
 
-def test_lost_produce_responses_double_nothing(start: Start) -> None:
-    with ExitStack() as stack:
-        proxy = stack.enter_context(LosesAnswers(0.2))
-        advertised = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{proxy.port}"}
-        try:
-            kafka = stack.enter_context(KafkaServer(advertised))
-        except Missing as missing:
-            pytest.skip(str(missing))
-        proxy.target = int(kafka.bootstrap.rpartition(":")[2])
-        settings = Settings(kafka={"bootstrap_servers": kafka.bootstrap})  # type: ignore[arg-type]
-        topics.apply(settings, topics.plan(settings))
-        start(kafka.bootstrap)
-        parsed, pages = Log(kafka.bootstrap, "docs.parsed"), Log(kafka.bootstrap, "docs.pages")
-        fleet = stack.enter_context(JoinFleet(kafka.bootstrap))
+def test_lost_produce_responses_double_nothing(
+    kafka_behind_proxy: tuple[KafkaServer, LosesAnswers], start: Start
+) -> None:
+    kafka, proxy = kafka_behind_proxy
+    proxy.lose(0.2)
+    start(kafka.bootstrap)
+    parsed, pages = Log(kafka.bootstrap, "docs.parsed"), Log(kafka.bootstrap, "docs.pages")
+    with JoinFleet(kafka.bootstrap) as fleet:
         for number in range(60):
             fleet.produce(opened(f"d{number}", 5))
             time.sleep(0.02)
@@ -289,8 +279,8 @@ def test_a_cancel_in_the_wrong_partition_finds_its_document(fresh_kafka: KafkaSe
         command = r.CancelDocument(document_id=f"d{number}", generation=0)
         fleet.raw("docs.control", command.document_id.encode(), encode(command), partition=number)
     fleet.flush()
-    parsed.until(lambda records: len(records) == 12, 20)
-    assert time.monotonic() - began < 5
+    parsed.until(lambda records: len(records) == 12, 60)
+    assert time.monotonic() - began < 30, "at once, which is seconds on a machine with twenty others to serve"
     assert {p.status for p in parsed.parsed()} == {"cancelled"}
     assert once(parsed.records)
 

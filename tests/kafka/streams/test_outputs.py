@@ -10,7 +10,6 @@ from shared.contracts.codec import decode
 from shared.contracts.errors import DocfleetError
 from shared.contracts.records import RecTask
 from shared.settings import Settings
-from shared.streams import topics
 from shared.streams.outputs import Outputs
 from shared.streams.stage import Emit
 from shared.telemetry import tracing
@@ -22,19 +21,15 @@ from tests.support.toy import task
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(180)]
 
 
-async def test_lost_acknowledgements_double_nothing(kafka: KafkaServer) -> None:
-    # Clients go where the broker's metadata sends them: to the proxy. (`kafka` is asked for so that this skips where that one does.)
-    with LosesAnswers(0.2) as proxy:
-        advertised = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{proxy.port}"}
-        with KafkaServer(advertised) as server:
-            proxy.target = server.port
-            await _produce_and_count(server.bootstrap)
-        assert proxy.lost >= 5
+async def test_lost_acknowledgements_double_nothing(kafka_behind_proxy: tuple[KafkaServer, LosesAnswers]) -> None:
+    server, proxy = kafka_behind_proxy
+    proxy.lose(0.2)
+    await _produce_and_count(server.bootstrap)
+    assert proxy.lost >= 5
 
 
 async def _produce_and_count(bootstrap: str) -> None:
     settings = Settings(kafka={"bootstrap_servers": bootstrap})  # type: ignore[arg-type]
-    topics.apply(settings, topics.plan(settings))
     outputs = Outputs(settings, "test")
     for round_ in range(30):
         emits = [Emit("docs.rec", f"k{n}", task(f"{round_}-{n}")) for n in range(10)]
