@@ -61,28 +61,30 @@ class Squeeze(msgspec.Struct, frozen=True):
     def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
         member = random.choice(fleet.of(role))
         children = member.children()
-        squeezed = [pid for pid in children if _squeeze(pid)]
+        squeezed = {pid: before for pid in children if (before := _squeeze(pid)) is not None}
         if not squeezed:
             raise NotInjected(f"{role} has no child at the moment")
         time.sleep(SQUEEZED_S)
-        alive = [pid for pid in squeezed if _let_go(pid)]
+        alive = [pid for pid, before in squeezed.items() if _let_go(pid, before)]
         assert member.ended is None, f"{role} ended with its child: {member.tail()}"
         return {"children_that_died": float(len(squeezed) - len(alive))}
 
 
-def _squeeze(pid: int) -> bool:
+def _squeeze(pid: int) -> tuple[int, int] | None:
+    """Its limits before; none where it is gone. The hard limit stays: a child may have set one itself, and to raise that takes a privilege."""
     try:
+        before = resource.prlimit(pid, resource.RLIMIT_AS)
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + SPARE
-        resource.prlimit(pid, resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+        resource.prlimit(pid, resource.RLIMIT_AS, (limit, before[1]))
     except OSError:
-        return False
-    return True
+        return None
+    return before
 
 
-def _let_go(pid: int) -> bool:
+def _let_go(pid: int, before: tuple[int, int]) -> bool:
     try:
-        resource.prlimit(pid, resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        resource.prlimit(pid, resource.RLIMIT_AS, before)
     except OSError:
         return False
     return True
