@@ -36,8 +36,9 @@ SOURCE = "ten"
 PAGES_EACH = 10
 MOST = 5
 """Pods of rec_worker at most."""
-READ_S = float(os.environ.get(READ, "8"))
-"""Seconds of a page in the synthetic reader; eight at once a pod. More on a machine on which layout is slow: reading has to be slower."""
+READ_S = float(os.environ.get(READ, "6"))
+"""Seconds of a page in the synthetic reader, `READERS` at once a pod. More on a machine on which layout is slow: reading has to be slower.
+Well below `revoked_s` (20 s): what is in flight when a pod comes is to be finished, not begun again."""
 REPLACED = {
     "services.layout_worker": ("tests.faults.light.worker", "layout_worker"),
     "services.rec_worker": ("tests.cluster.slow_worker", "rec_worker"),

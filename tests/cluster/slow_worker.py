@@ -16,8 +16,8 @@ from tests.faults.light import looker, reader, worker
 
 LOOK = "DOCFLEET_CLUSTER_LOOK_SECONDS"
 READ = "DOCFLEET_CLUSTER_READ_SECONDS"
-READERS = 8
-"""Pages that the reader's child reads at once; the looker's looks at four."""
+READERS = 4
+"""Pages that one process reads at once, with one stream (`engines.streams`). What is in flight beyond these waits for its turn."""
 
 
 def create_looker(settings: object) -> looker.Looker:

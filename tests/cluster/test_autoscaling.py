@@ -99,7 +99,7 @@ def test_scaling_follows_the_work_and_loses_none(experiment):
 
     work = work_of(experiment.work)
     assert work.records >= 2 * DOCUMENTS * PAGES_EACH, "a record of layout and one of reading for each page"
-    assert work.redone == 0, "work that was in flight began again"
+    assert work.redone == 0, f"work that was in flight began again: {work} {experiment.said()}"
 
     left = [one for one in experiment.kubelet.ended if one.component == "rec-worker" and one.at > began]
     assert len(left) >= 2, "pods went"
