@@ -1,7 +1,7 @@
 """The whole fleet with its networks on an NPU, which is the double here: the same text as on the CPU, gears only, and a card that comes back.
 
-The double holds the interpreter lock for 100 ms in every call. A process that held its sessions itself would freeze with it; here every worker
-goes on polling, so no partition is ever lost.
+The double holds the interpreter lock for 100 ms in every call. A process that held its sessions itself would freeze with it; here every session
+is a process of its own and every worker goes on polling, so no partition is ever lost.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from shared.models.install import install
 from shared.models.manifest import manifest
+from shared.models.reader import NAME
 from shared.settings import Settings
 from tests.kafka.test_fleet import samples, texts
 from tests.support.ascend import Card, build_all
@@ -29,6 +32,12 @@ def lost(service: Service) -> float:
     """Partitions lost because the worker did not poll or beat in time."""
     found = re.findall(r'^docfleet_rebalances_total\{event="lost"\} ([\d.]+)', service.get("/metrics"), re.MULTILINE)
     return sum(map(float, found))
+
+
+def failed_sessions(service: Service) -> dict[str, float]:
+    """Sessions that were replaced because their device had failed, by their name."""
+    row = r'^docfleet_child_restarts_total\{child="(npu-[^"]+)",reason="failed"\} ([\d.]+)'
+    return {name: float(count) for name, count in re.findall(row, service.get("/metrics"), re.MULTILINE)}
 
 
 def unready(service: Service) -> str:
@@ -90,7 +99,7 @@ def test_scans_read_on_the_double_as_on_the_cpu_and_a_lost_card_costs_nothing(
         assert told, "readiness says how far the warm-up is"
         fleet.wait_ready(*others)
         warm = card.calls()
-        card.plan(seconds=0.1)
+        card.plan(seconds=0.1, faults=[{"at": "execute", "code": 507015, "model": f"{NAME}-*", "times": 1}])
 
         first = submit("npu")
         on_npu = read(first, len(KINDS))
@@ -107,8 +116,18 @@ def test_scans_read_on_the_double_as_on_the_cpu_and_a_lost_card_costs_nothing(
         assert [call for call in card.calls() if call["shape"] not in gears[call["model"]]] == [], (
             "nothing outside the gears"
         )
-        for pid, model in {(call["pid"], call["model"]) for call in work}:
-            assert {call["shape"] for call in warm if call["pid"] == pid} == gears[model], "all were warm before"
+        sessions: dict[int, list[dict[str, Any]]] = defaultdict(list)
+        for call in card.calls():
+            sessions[call["pid"]].append(call)
+        for calls in sessions.values():
+            (model,) = {call["model"] for call in calls}  # a process of its own
+            begun = [call["shape"] for call in calls[: len(gears[model])] if call["zeros"]]
+            assert set(begun) == gears[model], "all were warm before"
+        assert not set(sessions) & {service.process.pid for service in npu.values()}
+        assert failed_sessions(npu["rec_worker"]) == {f"npu-{NAME}": 1.0}, "counted where the metrics are served"
+        assert failed_sessions(npu["layout_worker"]) == {}
+        said = {part: service.log.read_text().count("npu_failed") for part, service in npu.items()}
+        assert said == {"layout_worker": 0, "rec_worker": 1}, "and nothing was done again for any other reason"
         assert {part: lost(service) for part, service in npu.items()} == dict.fromkeys(ON_NPU, 0.0)
 
         second = submit("lost")

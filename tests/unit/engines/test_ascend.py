@@ -18,6 +18,7 @@ from shared.engines.ascend_environment import ROLES, check_visible, environment_
 from shared.engines.ascend_failures import Failure, code_of, failure_of, reason
 from shared.models.manifest import manifest, names
 from shared.settings import Engines, Objects, Settings
+from tests.support.ascend import Card
 
 pytestmark = pytest.mark.unit
 
@@ -196,6 +197,12 @@ def test_the_pages_say_the_variables_settings_and_gears_that_there_are() -> None
             entry = manifest(name).ascend
             if re.fullmatch(pattern.replace("*", ".*"), name) and entry is not None:
                 assert len(entry.gears()) == count
+
+
+def test_the_page_sets_all_that_the_double_needs(tmp_path: Path) -> None:
+    section = (ROOT / "docs" / "ascend.md").read_text().partition("## 10. ")[2]
+    for name in Card(tmp_path).environment():
+        assert f"{name}=" in section
 
 
 @pytest.mark.parametrize("values", ["ascend-values.yaml", "volcano-values.yaml"])
