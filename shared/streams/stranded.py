@@ -1,5 +1,5 @@
 """Finds clients that will not come back by themselves: librdkafka forgets every broker, and stops looking for any, when one that is just
-starting answers with an empty list of brokers (librdkafka 2.12 to 2.16, its issue 5301; seen in every third client when a lone broker came back).
+starting answers with an empty list of brokers (librdkafka 2.12 to 2.16, its issue 5301; seen in 8 of 20 consumers when a lone broker came back).
 Such a client is down for ever while a new one is answered at once. So who is reported down is asked now and then, and when somebody new
 was answered and the old client was not, again and again, it is to be replaced.
 """
