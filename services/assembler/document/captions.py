@@ -1,7 +1,8 @@
 """Captions: which table or picture a caption belongs to, and which plain lines are captions.
 
 A caption names what it describes (`Table 3`, `图1`) or stands next to it. It belongs to the nearest thing of that kind
-on its page that shares its columns; a plain single paragraph that begins like a caption is one only beside such a thing.
+on its page that shares its columns; a plain single paragraph that begins like a caption is one only beside such a thing, and so
+is what a network took for a heading of a scan.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ def attached(blocks: Sequence[Block]) -> list[Block]:
     out = list(blocks)
     for index, block in enumerate(blocks):
         kind = _kind(block.text)
-        if block.label == "caption" or (block.label == "text" and kind and len(block.lines) <= 2):
+        plain = block.label == "text" or (block.label == "section_header" and block.method != "native")
+        if block.label == "caption" or (plain and kind and len(block.lines) <= 2):
             target = _nearest(block, blocks, kind)
-            if target is None or (block.label == "text" and _distance(block, blocks[target]) > NEAR * _line(block)):
+            if target is None or (plain and _distance(block, blocks[target]) > NEAR * _line(block)):
                 continue
             owner = out[target]
             out[index] = replace(out[index], label="caption", parent_id=owner.id)

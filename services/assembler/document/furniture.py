@@ -45,6 +45,8 @@ OUTERMOST = 0.1
 """Share of the page's height at either edge in which a number that nothing else vouches for is the page's."""
 WHITE = 1.5
 """White between such a number and the body, in its heights."""
+WHOLE_PAGE = 0.75
+"""Share of the page that a picture covers which is the page itself."""
 LONGEST_NUMBER = 20
 MAX_ROWS = 3
 MAX_LINES = 2
@@ -63,11 +65,12 @@ def separated(pages: Sequence[ComposedPage]) -> list[ComposedPage]:
     usual = usual_size(block for page in pages for block in page.blocks)
     recurring, sizes = _recurring(pages, usual)
     recurring = _beside_others(recurring, pages)
+    numbers = _numbers(pages)
     out = []
     for page in pages:
         changed: dict[str, Block] = {}
         for edge in _EDGES:
-            for block in _peeled(page, edge, recurring, usual):
+            for block in _peeled(page, edge, recurring, usual, numbers):
                 changed[block.id] = block
         for block in page.blocks:
             if block.id not in changed and _is_small_head(block, page, usual):
@@ -182,7 +185,20 @@ def _recurs(block: Block, page: ComposedPage, recurring: _Recurring) -> bool:
     return any(abs(place[1] - h) <= SAME_HEIGHT for h in recurring.get((place[0], pattern(block.text)), []))
 
 
-def _peeled(page: ComposedPage, edge: Edge, recurring: _Recurring, usual: float | None) -> list[Block]:
+def _numbers(pages: Sequence[ComposedPage]) -> dict[tuple[Edge, int], float]:
+    """Heights at which pages, by their numbers, have theirs printed at an edge, as shares."""
+    out: dict[tuple[Edge, int], float] = {}
+    for page in pages:
+        for block in page.blocks:
+            place = _edge(block, page)
+            if place is not None and is_page_number(block.text) and not OUTERMOST < place[1] < 1 - OUTERMOST:
+                out[place[0], page.page.page_no] = place[1]
+    return out
+
+
+def _peeled(
+    page: ComposedPage, edge: Edge, recurring: _Recurring, usual: float | None, numbers: dict[tuple[Edge, int], float]
+) -> list[Block]:
     """Running matter of one edge of a page, relabelled."""
     placed = [
         (list(block.prov[0].bbox), block)
@@ -209,6 +225,7 @@ def _peeled(page: ComposedPage, edge: Edge, recurring: _Recurring, usual: float 
             if _is_at(block, page, edge)
             and (_recurs(block, page, recurring) or _is_own_number(block, page) or _is_lone_number(block, page))
         ]
+        running += [block for block in row if not running and _is_misread_number(block, page, numbers)]
         if any(is_page_number(block.text) for block in running):
             running += [block for block in row if block not in running and _accompanies(block, page, usual)]
         if not running and not any(block.content_layer == "furniture" for block in row):
@@ -293,7 +310,26 @@ def _is_lone_number(block: Block, page: ComposedPage) -> bool:
         return False
     if OUTERMOST < place[1] < 1 - OUTERMOST:
         return False
-    others = [b.prov[0].bbox for b in page.blocks if b is not block and b.content_layer == "body" and b.prov]
+    body = [b for b in page.blocks if b is not block and b.content_layer == "body" and b.prov]
+    # A picture that is the page itself, as networks see one on scans, says nothing of what is printed in its margin.
+    others = [b.prov[0].bbox for b in body if not _is_whole_page(b, page)]
     white = WHITE * (box[3] - box[1])
     gaps = [other[1] - box[3] if place[0] == "top" else box[1] - other[3] for other in others if other]
     return bool(gaps) and min(gaps) >= white
+
+
+def _is_whole_page(block: Block, page: ComposedPage) -> bool:
+    box = block.prov[0].bbox
+    if block.label != "picture" or box is None:
+        return False
+    return (box[2] - box[0]) * (box[3] - box[1]) >= WHOLE_PAGE * page.page.width * page.page.height
+
+
+def _is_misread_number(block: Block, page: ComposedPage, numbers: dict[tuple[Edge, int], float]) -> bool:
+    """Whether a sign or two that were read stand alone where other pages have their number, on a page that has none there."""
+    place = _edge(block, page)
+    if place is None or block.confidence is None or len("".join(block.text.split())) > LOGO:
+        return False
+    if (place[0], page.page.page_no) in numbers:
+        return False
+    return any(edge == place[0] and abs(height - place[1]) <= SAME_HEIGHT for (edge, _), height in numbers.items())

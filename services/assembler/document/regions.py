@@ -10,7 +10,7 @@ from statistics import mean, median
 
 from msgspec.structs import replace
 
-from services.assembler.document import captions, columns, ruled, tables
+from services.assembler.document import captions, columns, mended, ruled, tables
 from services.assembler.document.boxes import clipped, shared_area, union
 from services.assembler.document.fonts import set_size
 from services.assembler.document.paragraphs import is_form, paragraphs
@@ -229,7 +229,7 @@ def _grid(
     """The grid of a table: the one that is drawn, or the reader's, unless no VL model saw it and its lines say otherwise.
 
     Lines that make a complete grid by themselves, with no fewer rows and columns than the network saw, are that grid; lines in one column
-    as wide as the region are prose. On real tables the network knows better than the lines of an incomplete one, however alike the two are.
+    as wide as the region are prose. On real tables the network knows better than the lines of an incomplete one (`mended` has the exceptions).
     """
     if region.grid is not None and pieces and (reading is None or reading.method != "vl"):
         drawn = ruled.from_grid(region.grid, region.bbox, pieces, layout.page_no)
@@ -245,6 +245,8 @@ def _grid(
             table = own
         elif own is None and _is_prose(pieces, box):
             table = None
+        elif own is not None:
+            table = mended.chosen(table, own)
     return None if table is None else tables.finished(table, layout.page_no, layout.width, layout.height)
 
 

@@ -47,11 +47,15 @@ PROMOTED = 1.08
 """Times the size of plain text from which on a numbered line that the layout took for text is a heading. The size of a read line
 is measured to a tenth only: there a number of several parts has to do."""
 _PARTS = re.compile(r"\s*(?:\d{1,2}(?:[.．]\d{1,2})+[.．]?\s+\S|第[一二三四五六七八九十百]+[章节])")
+READ_APART, LETTERS = 1.3, 2
+"""Times the size of plain text from which on a line that was read, whose weight nobody knows, is a heading without a number, and letters of
+the shortest. Headings of generated scans that were taken for text have 1.32 to 2.6, other lines of a paragraph's type up to 1.2."""
 _SENTENCE_ENDS = ".。!！?？;；,，:："
 
 
 def promoted(blocks: Sequence[Block]) -> list[Block]:
-    """Blocks of one page; numbered lines, one or two, in larger or bold type are headings, whatever the layout took them for."""
+    """Blocks of one page; numbered lines, one or two, in larger or bold type are headings, and single ones in much larger, whatever the
+    layout took them for."""
     usual = usual_size(blocks)
     numbers = [block for block in blocks if block.text and block.text.strip(". …·").isdigit()]
     return [
@@ -82,10 +86,22 @@ def _is_heading(block: Block, usual: float | None) -> bool:
         set_apart = block.bold or block.writing_mode == "vertical_rl"
         if set_apart and block.font_size >= SET_APART * usual:
             return True
+    if block.method != "native" and _is_set_apart(block, usual):
+        return True
     if not HEADING.match(block.text):
         return False
     least = 1.0 if block.method != "native" and _PARTS.match(block.text) else PROMOTED
     return block.bold or (block.font_size is not None and block.font_size >= least * usual)
+
+
+def _is_set_apart(block: Block, usual: float) -> bool:
+    """Whether a line that was read is much larger than plain text, by its length and by its height: words set wide are not."""
+    if block.confidence is None or block.font_size is None or len(block.text) > SHORT:
+        return False
+    x0, y0, x1, y1 = block.lines[0].bbox
+    high = x1 - x0 if block.writing_mode == "vertical_rl" else y1 - y0
+    letters = sum(character.isalpha() for character in block.text)
+    return letters >= LETTERS and high >= block.font_size >= READ_APART * usual
 
 
 def _is_long_heading(block: Block, usual: float) -> bool:

@@ -14,6 +14,7 @@ from statistics import median
 
 from msgspec.structs import replace
 
+from services.assembler.document import near_cells
 from services.assembler.document.boxes import clipped, merged, overlap, union
 from services.assembler.document.spanning import spanned
 from services.assembler.document.text import Piece, in_one, joined, rows
@@ -34,6 +35,8 @@ WITHIN = 0.75
 """Share of a read piece's width in a column from which it stands over it, however wide that is."""
 CLOSE = 0.45
 """White above a row, in line heights, below which it may continue the row above."""
+EDGE = 0.2
+"""Line heights by which left or right edges in one column may differ that only names beside the rows have."""
 NEARER = 0.85
 """Times the usual distance of rows below which it may."""
 
@@ -44,7 +47,7 @@ def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
     touching = TOUCHING
     if all(p.confidence is not None for p in pieces):
         pieces, touching = [_tight(p) for p in pieces], TOUCHING_READ
-    pieces = [piece for row in rows(pieces) for piece in in_one(row, touching)]
+    pieces = near_cells.parted([in_one(row, touching) for row in rows(pieces)])
     columns = _columns(pieces)
     if len(columns) < 2:
         return None
@@ -127,8 +130,23 @@ def _columns(pieces: Sequence[Piece]) -> list[tuple[float, float]]:
     if len(full) >= 2:
         strips = _strips([piece for row in full for piece in row])
         if len(strips) >= most:
-            return _closed_up(strips, [piece for row in full for piece in row])
+            return _with_outer(_closed_up(strips, [piece for row in full for piece in row]), pieces)
     return _closed_up(_strips(pieces), pieces)
+
+
+def _with_outer(columns: Sequence[tuple[float, float]], pieces: Sequence[Piece]) -> list[tuple[float, float]]:
+    """The columns of the fullest rows, and one left or right of them all in which two rows and more have something at one edge: names that
+    stand beside two rows each are rows of their own."""
+    out = list(columns)
+    left = [p for p in pieces if p.box[2] + p.height <= columns[0][0]]
+    right = [p for p in pieces if p.box[0] - p.height >= columns[-1][1]]
+    for found, place in ((left, 0), (right, len(out) + 1)):
+        if len(found) < 2 or len(rows(found)) < len(found):
+            continue
+        edges = [[p.box[side] for p in found] for side in (0, 2)]
+        if min(max(ends) - min(ends) for ends in edges) <= EDGE * found[0].height:
+            out.insert(place, (min(edges[0]), max(edges[1])))
+    return out
 
 
 def _strips(pieces: Sequence[Piece]) -> list[tuple[float, float]]:

@@ -338,3 +338,36 @@ def test_a_number_alone_in_the_margin_is_that_of_the_page(text: str) -> None:
 def test_other_text_and_other_places_are_no_page_number(text: str, y: float) -> None:
     blocks = scan(body(0, 100), body(1, 300), make.region(2, "text", make.lines(290, y, [text])))
     assert "page_number" not in [block.label for block in blocks]
+
+
+def test_the_picture_of_the_whole_page_does_not_hold_its_number() -> None:
+    picture = make.region(2, "picture", [], bbox=[15.0, 15.0, 580.0, 830.0])
+    number = make.region(3, "text", make.lines(290, 790, ["iii"]))
+    blocks = scan(body(0, 100), body(1, 300), picture, number)
+    assert [b.label for b in blocks if b.text == "iii"] == ["page_number"]
+
+
+# --- headings of scans ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "label"),
+    [
+        ("Results", 18.0, "section_header"),
+        ("Results of the year", 14.0, "section_header"),
+        ("Results of the year", 11.5, "text"),
+        ("Results of the year.", 14.0, "text"),
+        ("0", 18.0, "text"),
+        ("Total of the year 12", 14.0, "text"),
+    ],
+)
+def test_a_line_that_was_read_in_much_larger_type_is_a_heading(text: str, size: float, label: str) -> None:
+    blocks = scan(make.region(0, "text", make.lines(60, 200, [text], size=size)), body(1, 240), body(2, 400))
+    assert [b.label for b in blocks if b.text == text] == [label]
+
+
+@pytest.mark.parametrize(("y", "label"), [(232.0, "caption"), (400.0, "section_header")])
+def test_what_begins_like_a_caption_beside_its_picture_is_no_heading_of_a_scan(y: float, label: str) -> None:
+    picture = make.region(0, "picture", [], bbox=[60.0, 60.0, 400.0, 230.0])
+    blocks = scan(picture, make.region(1, "section_header", make.lines(60, y, ["図1 調査の方法"])), body(2, 450))
+    assert [b.label for b in blocks if b.text.startswith("図1")] == [label]

@@ -98,3 +98,35 @@ def test_a_heading_in_the_top_margin_in_small_type_is_a_header(text: str, top: f
     line = Line(bbox=box, text=text)
     head = replace(head, font_size=size, lines=[line], prov=[replace(head.prov[0], bbox=box)])
     assert layers([replace(made, blocks=[head, replace(body, font_size=10.0)])])[0][0][1] == layer
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence", "y", "layer"),
+    [
+        ("い", 0.34, 760.0, "furniture"),
+        ("い", None, 760.0, "body"),
+        ("い", 0.34, 700.0, "body"),
+        ("Appendix", 0.9, 760.0, "body"),
+    ],
+)
+def test_a_sign_that_was_read_where_other_pages_have_their_number_is_one(
+    text: str, confidence: float | None, y: float, layer: str
+) -> None:
+    """A small Roman number of a scan is read as anything."""
+    first = page(1, ("text", "body", "It begins here."), ("text", "body", "i"))
+    second = page(2, ("text", "body", "And it goes on."), ("text", "body", text))
+    pages = [
+        replace(
+            one,
+            blocks=[
+                replace(one.blocks[0], prov=[_at(one, 400.0)]),
+                replace(one.blocks[1], confidence=known, prov=[_at(one, place)]),
+            ],
+        )
+        for one, known, place in ((first, 0.9, 760.0), (second, confidence, y))
+    ]
+    assert [block.content_layer for block in separated(pages)[1].blocks] == ["body", layer]
+
+
+def _at(one: ComposedPage, y: float) -> Provenance:
+    return Provenance(page_no=one.page.page_no, bbox=[50.0, y, 60.0, y + 12.0])
