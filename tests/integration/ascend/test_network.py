@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,6 +58,24 @@ def test_arrays_of_any_order_are_sent_in_c_order_and_outputs_belong_to_the_calle
         np.testing.assert_array_equal(array, copy)
         np.testing.assert_array_equal(array, wanted)
     first[0][:] = 0.0
+
+
+def test_calls_leave_nothing_open_here_or_in_the_session(open_network: Open, tmp_path: Path) -> None:
+    found = open_network(built(tmp_path / "models", MODES[0]))
+    x = np.ones((1, 3, 8, 16), np.float32)
+
+    def open_files() -> list[int]:
+        return [len(os.listdir(f"/proc/{pid}/fd")) for pid in (os.getpid(), found.pid)]
+
+    found.infer(x)
+    before = open_files()
+    gc.disable()  # what is given back late is not given back
+    try:
+        for _ in range(20):
+            found.infer(x)
+        assert open_files() == before
+    finally:
+        gc.enable()
 
 
 def test_a_shape_without_a_gear_and_a_wrong_type_are_never_sent(card: Card, open_network: Open, tmp_path: Path) -> None:
