@@ -18,16 +18,31 @@ from shared.contracts.tables import table_of
 
 CROWDED = 2
 """Cells of the network that hold several of the lines' grid, from which that grid is the finer one: one may be a slip."""
+TORN = 3
+"""Words of which no cell has the whole, from which a grid has more columns than the table."""
 _NUMBER = re.compile(r"[-+−(]?[\d.,]*\d[\d.,]*[%‰)]?")
 
 
-def chosen(seen: Table, own: Table) -> Table:
-    """The grid to be believed: `seen` by the network, `own` of the lines, or one of them with spans of the other."""
+def chosen(seen: Table, own: Table, words: Sequence[str] = ()) -> Table:
+    """The grid to be believed: `seen` by the network, `own` of the lines, or one of them with spans of the other. `words` are what was read,
+    each without blanks in it."""
+    if (
+        own.num_rows == seen.num_rows
+        and own.num_cols < seen.num_cols
+        and _torn(seen, words) >= TORN > _torn(own, words)
+    ):
+        return own
     if _texts(seen) == _texts(own) and own.num_rows == seen.num_rows:
         if own.num_cols < seen.num_cols:
             return _with_spans(own, [cell for cell in seen.cells if cell.col_span == 1])
         return _with_spans(seen, own.cells) if own.num_cols == seen.num_cols else seen
     return own if _is_finer(own, seen) else seen
+
+
+def _torn(table: Table, words: Sequence[str]) -> int:
+    """How many words are in no cell as a whole."""
+    held = "\n".join(_plain(cell) for cell in table.cells)
+    return sum(max(0, count - held.count(word)) for word, count in Counter(words).items())
 
 
 def _plain(cell: Cell) -> str:

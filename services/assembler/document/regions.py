@@ -246,7 +246,7 @@ def _grid(
         elif own is None and _is_prose(pieces, box):
             table = None
         elif own is not None:
-            table = mended.chosen(table, own)
+            table = mended.chosen(table, own, [word for piece in pieces for word in piece.text.split()])
     return None if table is None else tables.finished(table, layout.page_no, layout.width, layout.height)
 
 

@@ -86,3 +86,11 @@ def test_a_header_of_two_rows_is_not_one() -> None:
     assert chosen(seen, plain) is seen, (
         "names of two lines each are not told from two rows without a name over several columns"
     )
+
+
+def test_columns_by_which_the_network_tears_words_are_none() -> None:
+    seen = grid("名称 数量 場 所", "橋 1 木 材", "港 2 ガラ ス", "駅 3 開 館")
+    own = grid("名称 数量 場所", "橋 1 木材", "港 2 ガラス", "駅 3 開館")
+    words = ["名称", "数量", "場所", "橋", "1", "木材", "港", "2", "ガラス", "駅", "3", "開館"]
+    assert chosen(seen, own, words) is own
+    assert chosen(seen, own, words[:6]) is seen, "two words may be a slip"
