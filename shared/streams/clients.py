@@ -19,8 +19,8 @@ from shared.streams.security import client_security
 logger = logging.getLogger("librdkafka")
 
 
-class _Seldom(logging.Filter):
-    """Lets a line of librdkafka through once in `EVERY_S`, numbers aside: a lost broker is reported at each of many attempts a second."""
+class Seldom(logging.Filter):
+    """Lets a line of a Kafka client through once in `EVERY_S`, numbers aside: a lost broker is reported at each of many attempts a second."""
 
     EVERY_S = 30.0
 
@@ -37,7 +37,7 @@ class _Seldom(logging.Filter):
         return seldom
 
 
-logger.addFilter(_Seldom())
+logger.addFilter(Seldom())
 
 MAX_POLL_INTERVAL_MS = 120_000
 """A consumer thread that does not poll for longer is taken for stuck and loses its partitions. Well above any drain."""

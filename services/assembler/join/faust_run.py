@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 
 import faust
@@ -12,15 +13,29 @@ from services.assembler.join.faust_app import FaustJoin
 from services.assembler.join.offsets import CannotStart
 from shared.contracts.errors import DocfleetError
 from shared.settings import Settings
+from shared.streams.clients import Seldom
 from shared.telemetry.health import Health
 
 log = structlog.get_logger()
+
+CHATTY = (
+    "aiokafka",
+    "aiokafka.client",
+    "aiokafka.cluster",
+    "aiokafka.conn",
+    "aiokafka.consumer.consumer",
+    "aiokafka.consumer.fetcher",
+    "aiokafka.consumer.group_coordinator",
+)
+"""Loggers that say fifty times a second that a broker is away (seen: 631 lines in twelve seconds)."""
 
 
 def run(settings: Settings, health: Health) -> int:
     """Run until SIGTERM or SIGINT. 0 when it ended as asked, 1 when it could not start or go on, 3 when it was stuck, 4 after a
     failed append, 5 when it slept through its session."""
     health.ready("recovery", False, "starting")
+    for name in CHATTY:
+        logging.getLogger(name).addFilter(Seldom())
     if os.environ.get("PROCESSING_GUARANTEE", "at_least_once") != "at_least_once":
         log.error("the join runs at_least_once only; unset PROCESSING_GUARANTEE")
         return 1
