@@ -20,7 +20,7 @@ from tests.support.processes import Missing
 from tests.support.proxy import LosesAnswers
 from tests.support.s3 import S3Server
 
-ASKED_FOR = ("containers", "cluster", "nodes")
+ASKED_FOR = ("containers", "cluster", "nodes", "endurance")
 """Marks of tests that take long, or whose tools take a quarter of an hour to build: they run where `-m` names the mark, and only there."""
 
 
