@@ -12,12 +12,12 @@ import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import cv2
 import numpy as np
 import numpy.typing as npt
 
 from services.rec_worker.crops import Pixels
 from shared.models.ctc import Letter
+from shared.models.pictures import darkest_of
 from shared.models.reader import FRAME
 
 ANCHORS = 2
@@ -120,8 +120,7 @@ def spliced(
 
 def blank_columns(crop: Pixels) -> npt.NDArray[np.bool_]:
     """Per column of a crop (uint8 RGB) whether there is no ink."""
-    red, green, blue = cv2.split(crop)
-    darkest = np.asarray(cv2.min(cv2.min(red, green), blue), dtype=np.uint8)
+    darkest = darkest_of(crop)
     contrast = darkest.max(axis=0).astype(np.int16) - darkest.min(axis=0)
     blank: npt.NDArray[np.bool_] = contrast < _BLANK * max(1, int(contrast.max()))
     return blank

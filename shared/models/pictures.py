@@ -14,6 +14,12 @@ Picture = npt.NDArray[np.uint8]
 Planes = npt.NDArray[np.float32]
 
 
+def darkest_of(picture: Picture) -> Picture:
+    """The darkest channel of each pixel of an RGB picture, so that coloured ink counts: uint8 (height, width)."""
+    red, green, blue = cv2.split(picture)
+    return np.asarray(cv2.min(cv2.min(red, green), blue), dtype=np.uint8)
+
+
 def halved(picture: Picture, width: int, height: int) -> tuple[Picture, int]:
     """The picture halved as often as it stays at least this large, and how many of its pixels are one of the result's.
 

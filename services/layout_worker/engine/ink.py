@@ -28,12 +28,6 @@ EDGE = 0.02
 """Share of a side that is left out: shadows of a scanner's lid and of a book's edge."""
 
 
-def darkest_of(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The darkest channel of each pixel of an RGB picture, so that coloured ink counts: uint8 (height, width)."""
-    red, green, blue = cv2.split(picture)
-    return np.asarray(cv2.min(cv2.min(red, green), blue), dtype=np.uint8)
-
-
 def ink_of(darkest: NDArray[np.uint8]) -> float:
     """Share of pixels, 0..1, that differ from the page's ground by more than `INK`. The ground is the median grey; `darkest_of` a picture."""
     counts = cv2.calcHist([darkest], [0], None, [256], [0, 256]).reshape(-1).astype(np.float64)

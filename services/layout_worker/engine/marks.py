@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.layout_worker.boxes import Box, hull
+from shared.models.pictures import darkest_of
 
 BAND = 0.1
 """Share of the page's height, at the top and at the bottom, in which page numbers stand; the assembler's rule for a lone number has the same."""
@@ -76,7 +77,7 @@ def _in_band(picture: NDArray[np.uint8], band: Box, known: Sequence[Box], usual:
     part = picture[y0:y1, x0:x1]
     if not part.size:
         return []
-    darkest = cv2.min(cv2.min(*cv2.split(part)[:2]), cv2.split(part)[2])
+    darkest = darkest_of(part)
     around = max(3, round(4 * usual))
     ground = cv2.blur(darkest, (around, around), borderType=cv2.BORDER_REPLICATE)
     ink = (cv2.subtract(ground, darkest) > CONTRAST).astype(np.uint8)

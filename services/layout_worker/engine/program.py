@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.layout_worker.boxes import clipped, share_inside
-from services.layout_worker.engine.ink import CELL, darkest_of, ink_map, ink_of, inked_part, is_bar
+from services.layout_worker.engine.ink import CELL, ink_map, ink_of, inked_part, is_bar
 from services.layout_worker.engine.marks import find_marks
 from services.layout_worker.engine.rings import find_rings
 from services.layout_worker.engine.seals import find_seals, red, washed
@@ -44,7 +44,7 @@ from shared.models.install import installed
 from shared.models.layout import LayoutBox, LayoutModel
 from shared.models.lines import DetectedLine, LineDetector
 from shared.models.orientation import OrientationModel
-from shared.models.pictures import shrunk
+from shared.models.pictures import darkest_of, shrunk
 
 if TYPE_CHECKING:
     from shared.settings import Settings

@@ -8,10 +8,11 @@ import pymupdf
 import pytest
 
 from samples.generator import generate
-from services.layout_worker.engine.ink import darkest_of, ink_map, inked_part
+from services.layout_worker.engine.ink import ink_map, inked_part
 from services.layout_worker.engine.program import SURE_TURN
 from shared.engines.engine import Engine
 from shared.models.orientation import OrientationModel
+from shared.models.pictures import darkest_of
 from shared.settings import Settings
 
 pytestmark = pytest.mark.integration

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.layout_worker.engine.ink import AROUND, CELL, CONTRAST, DARK, INK, darkest_of, ink_map, ink_of
+from services.layout_worker.engine.ink import AROUND, CELL, CONTRAST, DARK, INK, ink_map, ink_of
+from shared.models.pictures import darkest_of
 
 pytestmark = pytest.mark.unit
 

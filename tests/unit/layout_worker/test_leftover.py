@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from services.layout_worker.engine.ink import darkest_of, ink_map, inked_part
+from services.layout_worker.engine.ink import ink_map, inked_part
 from services.layout_worker.finding import unknown
 from services.layout_worker.found import FoundLine
 from services.layout_worker.regions import leftover
 from services.layout_worker.regions.leftover import Ink
+from shared.models.pictures import darkest_of
 
 pytestmark = pytest.mark.unit
 

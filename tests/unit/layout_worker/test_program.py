@@ -4,8 +4,9 @@ import cv2
 import numpy as np
 import pytest
 
-from services.layout_worker.engine.ink import darkest_of, ink_of
+from services.layout_worker.engine.ink import ink_of
 from services.layout_worker.engine.program import _is_red
+from shared.models.pictures import darkest_of
 
 pytestmark = pytest.mark.unit
 
