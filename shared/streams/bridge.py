@@ -49,5 +49,12 @@ class Bridge:
         return call
 
     def drain(self, places: list[Place]) -> list[Commit]:
-        """Runs on the event loop; the calling thread waits for it."""
-        return asyncio.run_coroutine_threadsafe(self._resident.drain(places), self._loop).result()
+        """Runs on the event loop; the calling thread waits for it. Nothing where the loop is closed: this process is over."""
+        draining = self._resident.drain(places)
+        try:
+            return asyncio.run_coroutine_threadsafe(draining, self._loop).result()
+        except RuntimeError:
+            if not self._loop.is_closed():
+                raise
+            draining.close()
+            return []

@@ -1,7 +1,11 @@
 """The one thread that owns the consumers. It polls, pauses, resumes, commits and answers rebalances, and nothing else.
 
 It never waits for work, so any record may take any time. What it is asked for (which partitions to pause, what to commit) lies
-in plain attributes and a queue and is done between two polls.
+in a plain attribute and a queue and is done between two polls.
+
+Commits reach the broker in the order in which they were asked for, each after the answer to the one before. Each tells the state of
+its moment, so that an older one that overtakes a newer one takes back what the newer one said: that a record runs alone now, for one,
+and its death would be laid at the door of the record that ran alone before it.
 """
 
 from __future__ import annotations
@@ -66,8 +70,10 @@ class Poller:
         self.ends: dict[Place, int] = {}
         """The offset after the last record of each owned partition, as of its last fetch. Replaced, never changed."""
         self._wanted: frozenset[Place] = frozenset()
-        self._urgent: queue.SimpleQueue[tuple[list[Commit], Future[bool]]] = queue.SimpleQueue()
-        self._periodic: list[Commit] | None = None
+        self._asked: queue.SimpleQueue[tuple[list[Commit], Future[bool] | None]] = queue.SimpleQueue()
+        """Commits in order; those with a future are waited for."""
+        self._unsent = False
+        """Whether a periodic commit is among `_asked`."""
         self._stop: list[Commit] | None = None
         self._down_since: float | None = None
         self._probed = 0.0
@@ -86,15 +92,16 @@ class Poller:
 
     def commit(self, commits: list[Commit]) -> bool:
         """Commit without waiting; `Listener.committed` gets the answer. False while an earlier one is unanswered."""
-        if self._periodic is not None or any(member.waits for member in self._members):
+        if self._unsent or self._unanswered():
             return False
-        self._periodic = commits
+        self._unsent = True
+        self._asked.put((commits, None))
         return True
 
     def commit_now(self, commits: list[Commit]) -> Future[bool]:
         """Commit; the future is true when the broker has it."""
         done: Future[bool] = Future()
-        self._urgent.put((commits, done))
+        self._asked.put((commits, done))
         return done
 
     def finish(self, commits: list[Commit]) -> None:
@@ -120,9 +127,9 @@ class Poller:
         except Exception as error:
             self._listener.broken(error)
         finally:
-            while not self._urgent.empty():
-                done = self._urgent.get()[1]
-                if done.set_running_or_notify_cancel():
+            while not self._asked.empty():
+                done = self._asked.get()[1]
+                if done is not None and done.set_running_or_notify_cancel():
                     done.set_result(False)
             for member in self._members:
                 member.close()
@@ -149,15 +156,19 @@ class Poller:
         """Do what was asked for since the last turn."""
         for member in self._members:
             member.follow(self._wanted)
-        while not self._urgent.empty():
-            commits, done = self._urgent.get()
-            if done.set_running_or_notify_cancel():
+        while not (self._unanswered() or self._asked.empty()):
+            commits, done = self._asked.get()
+            if done is None:
+                for member in self._members:
+                    member.send(commits)
+                self._unsent = False
+            elif done.set_running_or_notify_cancel():
                 answers = [member.commit_now(commits) for member in self._members]  # all of them, also after a refusal
                 done.set_result(all(answers))
-        if self._periodic is not None:
-            commits, self._periodic = self._periodic, None
-            for member in self._members:
-                member.send(commits)
+
+    def _unanswered(self) -> bool:
+        """Does a periodic commit wait for its answer?"""
+        return any(member.waits for member in self._members)
 
     def _sort(self, messages: list[Any]) -> None:
         records = []
