@@ -22,6 +22,7 @@ from tests.faults.cell import Cell
 from tests.faults.journal import Journal, summary
 from tests.faults.matrix import injections, places
 from tests.faults.roles import ROLES
+from tests.faults.run import OPEN
 
 
 def main() -> int:
@@ -43,7 +44,7 @@ def main() -> int:
         name, role, replicas = arguments.cell.split("/")
         assert role in ROLES, f"roles are {', '.join(ROLES)}"
         chosen = [place for place in everything if place.cell == Cell(name, role, int(replicas))]
-        plan = Plan(seed=arguments.seed, at_most=1, exact=True, profile=arguments.profile)
+        plan = Plan(seed=arguments.seed, at_most=1, exact=True, profile=arguments.profile, alone=arguments.open)
     else:
         chosen = [place for place in everything if re.search(arguments.only, place.cell.name)]
         minutes = arguments.minutes
@@ -54,6 +55,7 @@ def main() -> int:
             rounds=arguments.rounds,
             profile=arguments.profile,
             together=arguments.together,
+            alone=arguments.open,
         )
     if not any(place.reason is None for place in chosen):
         print("no such cell: see `list`", file=sys.stderr)
@@ -90,6 +92,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--together", type=int, default=1, help="injections of a kind, into different roles, at one time"
     )
+    parser.add_argument("--open", type=int, default=OPEN, help="documents under way at an injection that is made alone")
     parser.add_argument("--only", default="", help="regular expression for cells, such as `^sigkill/join/`")
     parser.add_argument("--profile", choices=["light", "real"], default="light", help="synthetic or real reading")
     return parser.parse_args()

@@ -20,12 +20,12 @@ from tests.faults.journal import Journal, order
 from tests.faults.matrix import by_servers, servers
 from tests.faults.outcome import Outcome
 from tests.faults.roles import REAL
-from tests.faults.run import Arena
+from tests.faults.run import OPEN, Arena
 from tests.faults.sources import light, real
 from tests.support.processes import Missing
 
 RATE = {"light": 2.0, "real": 1.0}
-"""Documents submitted in a second, by profile: what two busy cores keep up with."""
+"""Documents submitted in a second, by profile: what two busy cores keep up with. More where more than `OPEN` are to be under way."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +40,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     profile: str = "light"
     together: int = 1
     """Injections into different roles that are made at one time and judged at one rest."""
+    alone: int = OPEN
+    """Documents under way where an injection is made alone."""
     exact: bool = False
     """The seed is that of the injection itself."""
 
@@ -98,8 +100,9 @@ class Campaign:
             with contextlib.ExitStack() as held:
                 below = held.enter_context(servers()[name](folder))
                 fleet = held.enter_context(Fleet(below, folder, modules=modules, replicas=left[0][0].replicas))
+                rate = RATE[self._plan.profile] * max(1.0, self._plan.alone / OPEN)
                 arena = held.enter_context(
-                    Arena(fleet, sources, profile=self._plan.profile, rate=RATE[self._plan.profile])
+                    Arena(fleet, sources, profile=self._plan.profile, rate=rate, alone=self._plan.alone)
                 )
                 rests = True
                 while left and rests and self._goes_on():

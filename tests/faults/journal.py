@@ -91,6 +91,8 @@ def summary(places: Sequence[Place], outcomes: Sequence[Outcome]) -> list[str]:
             f"{what[4:-2]:40}" + ", ".join(f"{value:.1f} ({calm:.1f})" for value, calm in values)
             for what, values in gaps.items()
         ]
+        starts = [f"{o.measured['join_start_s']:.1f}" for o in outcomes if "join_start_s" in o.measured]
+        lines += [f"{'start and recovery of a join':40}" + ", ".join(starts)] if starts else []
     lines += [""] + [
         f"red: {o.cell.name} seed {o.seed} ({o.code}): " + ", ".join(_told(v) for v in o.violations[:2]) for o in red
     ]

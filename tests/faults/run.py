@@ -52,13 +52,16 @@ class Arena:
         profile: str = "light",
         rate: float = 3.0,
         patience_s: float = 180,
+        alone: int = OPEN,
     ) -> None:
-        """`rate`: documents a second. `patience_s`: within so long after a fault everything must be done."""
+        """`rate`: documents a second. `patience_s`: within so long after a fault everything must be done. `alone`: documents under way
+        where one injection is made at a time."""
         self.fleet = fleet
         self.sources = sources
         self.profile = profile
         self.rate = rate
         self.patience_s = patience_s
+        self._alone = alone
         self.known: dict[str, Expected] = {}
         self.watch = Watch(fleet.servers)
         self._submitter = Submitter(fleet.servers)
@@ -133,7 +136,7 @@ class Arena:
         rng = random.Random(f"{cell.name}/{seed}")
         shot = Shot(cell, seed)
         name = f"{self.fleet.run}-{seed:08x}"
-        most = OPEN if alone else OPEN_EACH
+        most = self._alone if alone else OPEN_EACH
 
         def is_full() -> bool:
             """Whether enough of its documents are under way."""

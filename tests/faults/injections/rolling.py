@@ -12,6 +12,7 @@ import msgspec
 from tests.faults.fleet import Fleet
 from tests.faults.injection import Allowance, Injection
 from tests.faults.light.worker import NEXT_SCHEMA
+from tests.faults.process import Member
 from tests.faults.roles import ROLES, Role
 from tests.faults.watch import Watch
 
@@ -66,6 +67,7 @@ class RollingRestart(msgspec.Struct, frozen=True):
 
     def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
         windows = {}
+        joins = []
         with Watch(fleet.servers) as watch:
             calm = time.time(), time.time() + CALM_S
             time.sleep(CALM_S)
@@ -73,15 +75,24 @@ class RollingRestart(msgspec.Struct, frozen=True):
                 began = time.time()
                 for member in fleet.of(each):
                     if each == "join":
-                        assert member.terminate() == 0, member.tail()
+                        joins.append(self._anew(fleet, member))
                     else:
                         replace(fleet, member.role)
-                    fleet.wait_ready(each)
+                        fleet.wait_ready(each)
                 windows[each] = began, time.time()
             ended = time.time()
             fleet.wait_until(lambda: any(r.at > ended for r in list(watch.results)), 60, "nothing comes out any more")
             told = {f"gap_{each}_s": gap(self._moments(watch, each), *windows[each]) for each in ROLES}
-            return told | {f"calm_{each}_s": gap(self._moments(watch, each), *calm) for each in ROLES}
+            told |= {f"calm_{each}_s": gap(self._moments(watch, each), *calm) for each in ROLES}
+            return told | {"join_start_s": max(joins)}
+
+    def _anew(self, fleet: Fleet, member: Member) -> float:
+        """End a process and wait until its role is whole again: seconds from its end on, which are the successor's start and recovery."""
+        code = member.terminate()
+        assert code == 0, f"{member.role} ended with {code} after SIGTERM: {member.tail()}"
+        gone = time.monotonic()
+        fleet.wait_ready(member.role)
+        return time.monotonic() - gone
 
     def _moments(self, watch: Watch, role: Role) -> list[float]:
         """When the role had an output; those of the join that users see are the ends of documents."""
