@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 from shared.faultpoints import VARIABLE
@@ -63,6 +65,11 @@ class Member:
         """A page of its HTTP server. Raises `OSError`."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=timeout_s) as answer:
             return str(answer.read().decode())
+
+    def ahead_s(self) -> float:
+        """By how much its clock is ahead of ours, by what its HTTP server says; to a second. Raises `OSError`."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=2) as answer:
+            return parsedate_to_datetime(answer.headers["Date"]).timestamp() - time.time()
 
     def ready(self) -> bool:
         """Whether it takes part in the work."""

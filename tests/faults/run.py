@@ -177,6 +177,7 @@ class Arena:
         common = {
             **redone,
             "doubled": float(doubled),
+            "hurt": float(sum(bool(one.codes & allowance.codes) for one in observed.terminals)),
             "repeated": float(self.watch.repeated(names)),
             "together": float(len(shots)),
         }

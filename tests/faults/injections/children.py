@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random as rand
+import re
 import resource
 import signal
 import time
@@ -18,7 +19,9 @@ from tests.faults.roles import CHILDREN, Role
 SQUEEZED_S = 2.0
 """How long a child may take no more memory than it has."""
 SPARE = 64 * 1024
-"""Bytes of address space that it may still take: less than any picture."""
+"""Bytes that it may still take, of address space and of memory of its own: less than any picture."""
+LIMITS = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+"""Address space alone would be no limit: malloc has reserved some of it for each thread in advance."""
 ROUNDS = 3
 """Kills of a child in a row: the records that were in it run alone then, and one death more convicts nobody."""
 
@@ -46,7 +49,7 @@ class KillChild(msgspec.Struct, frozen=True):
 
 
 class Squeeze(msgspec.Struct, frozen=True):
-    """For a while no child of one process gets memory beyond what it has (RLIMIT_AS set from outside): what is in it fails, or kills it.
+    """For a while no child of one process gets memory beyond what it has (limits set from outside): what is in it fails, or kills it.
 
     A MemoryError is an outcome: the page fails with `resource_limit`, because there it needs more than a child may take.
     """
@@ -61,7 +64,7 @@ class Squeeze(msgspec.Struct, frozen=True):
     def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
         member = random.choice(fleet.of(role))
         children = member.children()
-        squeezed = {pid: before for pid in children if (before := _squeeze(pid)) is not None}
+        squeezed = {pid: before for pid in children if (before := _squeeze(pid))}
         if not squeezed:
             raise NotInjected(f"{role} has no child at the moment")
         time.sleep(SQUEEZED_S)
@@ -70,21 +73,23 @@ class Squeeze(msgspec.Struct, frozen=True):
         return {"children_that_died": float(len(squeezed) - len(alive))}
 
 
-def _squeeze(pid: int) -> tuple[int, int] | None:
-    """Its limits before; none where it is gone. The hard limit stays: a child may have set one itself, and to raise that takes a privilege."""
+def _squeeze(pid: int) -> list[tuple[int, int]]:
+    """Its limits before; none where it is gone. Hard limits stay: a child may have set one itself, and to raise that takes a privilege."""
     try:
-        before = resource.prlimit(pid, resource.RLIMIT_AS)
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
-        limit = pages * resource.getpagesize() + SPARE
-        resource.prlimit(pid, resource.RLIMIT_AS, (limit, before[1]))
-    except OSError:
-        return None
+        before = [resource.prlimit(pid, kind) for kind in LIMITS]
+        told = re.findall(r"^Vm(Size|Data):\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.M)
+        has = {name: 1024 * int(kilobytes) for name, kilobytes in told}
+        for kind, name, (_, hard) in zip(LIMITS, ("Size", "Data"), before, strict=True):
+            resource.prlimit(pid, kind, (has[name] + SPARE, hard))
+    except (OSError, KeyError):  # a process that ends has no memory to tell of
+        return []
     return before
 
 
-def _let_go(pid: int, before: tuple[int, int]) -> bool:
+def _let_go(pid: int, before: list[tuple[int, int]]) -> bool:
     try:
-        resource.prlimit(pid, resource.RLIMIT_AS, before)
+        for kind, limits in zip(LIMITS, before, strict=True):
+            resource.prlimit(pid, kind, limits)
     except OSError:
         return False
     return True

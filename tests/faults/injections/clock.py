@@ -14,13 +14,18 @@ from pathlib import Path
 import msgspec
 
 from tests.faults.fleet import Fleet
-from tests.faults.injection import NOTHING, Allowance, Injection
+from tests.faults.injection import NOTHING, Allowance, Injection, NotInjected
+from tests.faults.process import Member
 from tests.faults.roles import Role
 from tests.faults.servers import Servers
 from tests.support.processes import Missing
 
 WRONG_S = 6.0
 """How long the clock is wrong."""
+SET_S = 20.0
+"""Within so long the library has read the file: it looks once in a second, and a server on busy cores answers late."""
+SAME_S = 5.0
+"""Two clocks that differ by less are the same here."""
 LIBRARY = "faketime/libfaketimeMT.so.1"
 TRUE_WAITS = Path(__file__).with_name("true_waits.c")
 
@@ -71,11 +76,32 @@ class Jump(msgspec.Struct, frozen=True):
 
     def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
         member = random.choice(fleet.of(role))
-        member.clock.write_text(f"{self.seconds:+d}")
-        time.sleep(WRONG_S)
-        assert member.ended is None, f"{role} ended: {member.tail()}"
-        member.clock.write_text("+0")
+        began = time.monotonic()
+        try:
+            if not _set(fleet, member, self.seconds):
+                raise NotInjected(f"{self.name}: its clock went on as before")
+            time.sleep(max(0.0, began + WRONG_S - time.monotonic()))
+        finally:
+            right = _set(fleet, member, 0)
+        assert right or self.allowance.deaths, f"the clock of {role} did not come back: {member.tail()}"
         return {}
+
+
+def _set(fleet: Fleet, member: Member, seconds: int) -> bool:
+    """Set a clock wrong by so much, and wait until it is, or its process has ended; whether it came to be so."""
+    member.clock.write_text(f"{seconds:+d}")
+
+    def is_set() -> bool:
+        try:
+            return abs(member.ahead_s() - seconds) < SAME_S
+        except OSError:
+            return member.ended is not None
+
+    try:
+        fleet.wait_until(is_set, SET_S, "the clock is as it was")
+    except AssertionError:
+        return False
+    return member.ended is None
 
 
 INJECTIONS: list[Injection] = [Jump("clock-forward", 300), Jump("clock-back", -300), Jump("clock-far-forward", 7_200)]
