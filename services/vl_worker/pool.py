@@ -2,10 +2,14 @@
 
 httpcore looks at every connection of its pool, idle ones with a system call, at the begin and the end of every request: with 256 of them
 that cost more than all else a request does. So a pool here is several small ones, filled one after the other, which share one TLS context.
+
+httpcore closes a connection that idled for too long when its small pool is used again. The ones that a peak filled last may never be: they
+would hold a handle for every request that was ever in flight at one time, here and at the server. So a small pool that idles is closed.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,6 +20,9 @@ CONNECT_S = 5.0
 """Seconds to connect. A server that runs accepts at once, also when it is busy."""
 SHARE = 16
 """Connections of a small pool."""
+IDLE_S = 5.0
+"""Seconds without a request after which a small pool is closed: as long as httpx keeps an idle connection (its default `keepalive_expiry`),
+so that no connection is closed that would have been used again."""
 
 
 class Pool:
@@ -25,22 +32,36 @@ class Pool:
         self._headers = headers
         self._tls: ssl.SSLContext | None = None
         self._busy: dict[httpx.AsyncClient, int] = {}
+        self._idle: dict[httpx.AsyncClient, asyncio.TimerHandle] = {}
+        self._closing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[httpx.AsyncClient]:
         """A client with a connection free for one request."""
         http = next((client for client, busy in self._busy.items() if busy < SHARE), None) or self._new()
         self._busy[http] += 1
+        if timer := self._idle.pop(http, None):
+            timer.cancel()
         try:
             yield http
         finally:
             self._busy[http] -= 1
+            if not self._busy[http]:
+                self._idle[http] = asyncio.get_running_loop().call_later(IDLE_S, self._retire, http)
 
     async def close(self) -> None:
         """Close all connections."""
-        for http in self._busy:
-            await http.aclose()
+        for timer in self._idle.values():
+            timer.cancel()
+        self._idle.clear()
+        await asyncio.gather(*self._closing, *(http.aclose() for http in self._busy))
         self._busy.clear()
+
+    def _retire(self, http: httpx.AsyncClient) -> None:
+        del self._idle[http], self._busy[http]
+        closing = asyncio.get_running_loop().create_task(http.aclose())
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
     def _new(self) -> httpx.AsyncClient:
         if self._tls is None:
