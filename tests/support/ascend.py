@@ -146,15 +146,18 @@ _KEPT = tempfile.TemporaryDirectory(prefix="docfleet-om-")
 _BUILT: dict[Any, Path] = {}
 
 
-def build_all(installed: Path, models: Path) -> Path:
-    """The installed models under another folder, each built for the double; `models`. Needs `Card.environment`."""
+def build_all(installed: Path, models: Path, *, gears: bool = True) -> Path:
+    """The installed models under another folder, each built for the double; `models`. Needs `Card.environment`.
+
+    Without `gears` any shape within their range is taken, as by `--input_shape_range`.
+    """
     for place in installed.iterdir():
         if (place / "network.onnx").is_file():
             (models / place.name).mkdir(parents=True)
             for file in place.iterdir():
                 if file.is_file():
                     (models / place.name / file.name).symlink_to(file)
-    for plan in om.plans(models, (), TARGET):
+    for plan in om.plans(models, (), TARGET, gears=gears):
         om.build(plan, lambda text: None)
     return models
 
