@@ -517,6 +517,9 @@ class Vl(_Group):
         ge=0,
         description="Decoded page pictures that are kept for the next region of the same page; 12 MB each at A4 and 200 dpi.",
     )
+    page_cache_pages: int = Field(
+        32, ge=1, description="The same in pages: each holds a handle, and of small pages a great many would fit."
+    )
     stream: bool = Field(
         True, description="Ask for answers as a stream: a stall or a loop is noticed early, the limit adapts faster."
     )

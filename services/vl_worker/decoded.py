@@ -2,6 +2,8 @@
 
 The tasks of a page come at about the same time, and decoding its picture costs more than all that is done with it: so whoever wants
 a page that is being decoded waits for that, and the pages used last are kept. What is dropped here stays valid for who still holds it.
+
+A page is a block that the document child wrote, so it holds a handle as well as memory, and small ones are bounded by their number.
 """
 
 from __future__ import annotations
@@ -25,11 +27,11 @@ AT_ONCE = 2
 
 
 class DecodedPages:
-    """Least recently used pages, at most `most_bytes` of pixels, and always one. Of one event loop."""
+    """Least recently used pages, at most `most` of them and `most_bytes` of pixels, and always one. Of one event loop."""
 
-    def __init__(self, store: ObjectStore, bucket: str, documents: Documents, most_bytes: int) -> None:
+    def __init__(self, store: ObjectStore, bucket: str, documents: Documents, most_bytes: int, most: int) -> None:
         self._store, self._bucket, self._documents = store, bucket, documents
-        self._most_bytes = most_bytes
+        self._most_bytes, self._most = most_bytes, most
         self._pages: OrderedDict[str, asyncio.Task[Pixels]] = OrderedDict()
         self._places = asyncio.Semaphore(AT_ONCE)
         self.decoded = 0
@@ -67,8 +69,8 @@ class DecodedPages:
             return
         ready = {key: page.result().nbytes for key, page in self._pages.items() if page.done()}
         total = sum(ready.values())
-        for oldest, nbytes in list(ready.items())[:-1]:
-            if total <= self._most_bytes:
+        for oldest in list(ready)[:-1]:
+            if total <= self._most_bytes and len(ready) <= self._most:
                 break
             del self._pages[oldest]
-            total -= nbytes
+            total -= ready.pop(oldest)

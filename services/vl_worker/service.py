@@ -56,7 +56,9 @@ class VlWorker:
         self._store = open_store(settings)
         self._bucket = settings.objects.bucket
         self._documents = Documents(settings.limits)
-        self._pictures = PagePictures(self._store, self._bucket, self._documents, settings.vl.page_cache_bytes)
+        self._pictures = PagePictures(
+            self._store, self._bucket, self._documents, settings.vl.page_cache_bytes, settings.vl.page_cache_pages
+        )
 
     def decode(self, value: bytes, key: bytes | None) -> VlTask:
         return decode(value, VlTask)

@@ -185,7 +185,7 @@ class Outcomes:
         async with VlServerSimulator(fault.script) as server:
             settings = self._settings([server.url])
             stage = VlWorker(settings)
-            stage._pictures = PagePictures(stage._store, "docfleet", self._documents, 0)  # one child for all
+            stage._pictures = PagePictures(stage._store, "docfleet", self._documents, 0, 1)  # one child for all
             stage._documents = Unused()  # type: ignore[assignment]
             await stage.start()
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,10 @@ class Documents:
         return 10, 10, Block.of(np.full((10, 10, 3), name[-1], np.uint8))
 
 
-def pages(most_bytes: int = 1000) -> DecodedPages:
+def pages(most_bytes: int = 1000, most: int = 1000) -> DecodedPages:
     store: Any = Store()
     documents: Any = Documents()
-    return DecodedPages(store, "bucket", documents, most_bytes)
+    return DecodedPages(store, "bucket", documents, most_bytes, most)
 
 
 async def test_many_regions_decode_their_page_once() -> None:
@@ -55,6 +56,26 @@ async def test_the_least_recently_used_goes_and_stays_valid_for_who_holds_it() -
     await held.page("b")
     assert held.decoded == 4
     assert (first == ord("a")).all()
+
+
+def handles() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="counts handles as Linux shows them")
+async def test_small_pages_are_bounded_by_their_number_because_each_holds_a_handle() -> None:
+    held = pages(most_bytes=10**9, most=5)
+    for name in "abcde":
+        await held.page(name)
+    full = handles()
+    for number in range(30):
+        await held.page(f"more{number}")
+    assert handles() == full
+    assert held.decoded == 35
+    await held.page("more25")
+    assert held.decoded == 35
+    await held.page("more24")
+    assert held.decoded == 36
 
 
 async def test_a_cancelled_region_takes_nothing_from_the_others_and_a_failure_is_not_kept() -> None:
