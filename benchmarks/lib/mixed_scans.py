@@ -12,7 +12,7 @@ import cv2
 import numpy as np
 import pymupdf
 
-FULL = 25
+FULL = 50
 DPI = 150
 _LETTER = 22
 """Mean width of a letter at scale 1, with the blanks between words, pixels."""
@@ -32,10 +32,10 @@ def write(path: Path, first: int, pages: int) -> None:
 def picture(number: int) -> tuple[int, int, bytes]:
     """Width and height in pixels, and the JPEG file of a page."""
     rng = random.Random(number)
-    width, height = (1_240, 1_754) if number % FULL == FULL - 1 else (rng.randint(240, 1_700), rng.randint(90, 420))
+    width, height = (1_240, 1_754) if number % FULL == FULL - 1 else (rng.randint(200, 1_400), rng.randint(70, 300))
     pixels = np.full((height, width, 3), 255, dtype=np.uint8)
     top = 16
-    for _ in range(6 if height > 420 else rng.randint(1, 3)):
+    for _ in range(6 if height > 300 else rng.randint(1, 2)):
         tall = rng.choice([18, 24, 32])
         if top + 2 * tall > height:
             break

@@ -60,6 +60,19 @@ def test_arrays_of_any_order_are_sent_in_c_order_and_outputs_belong_to_the_calle
     first[0][:] = 0.0
 
 
+def test_the_double_may_answer_as_to_the_first_input_of_a_shape(card: Card, open_network: Open, tmp_path: Path) -> None:
+    """For runs over many pages that are about memory and not about text."""
+    network = built(tmp_path / "models", MODES[2])
+    found = open_network(network)
+    card.plan(answers="first")
+    small, large = (np.ones((1, 3, *size), np.float32) for size in MODES[2].sizes[:2])
+    for x, wanted in ((small, small), (2 * small, small), (3 * large, 3 * large), (large, 3 * large)):
+        np.testing.assert_array_equal(found.infer(x)[0], expected(wanted, network)[0])
+    assert len(card.work()) == 4, "each is a call all the same"
+    card.plan()
+    np.testing.assert_array_equal(found.infer(2 * small)[0], expected(2 * small, network)[0])
+
+
 def test_calls_leave_nothing_open_here_or_in_the_session(open_network: Open, tmp_path: Path) -> None:
     found = open_network(built(tmp_path / "models", MODES[0]))
     x = np.ones((1, 3, 8, 16), np.float32)

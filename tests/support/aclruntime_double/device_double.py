@@ -1,6 +1,7 @@
 """The card of the double: one folder (ACL_DOUBLE) that all processes share, with a plan of what goes wrong, memory by process, and a log of calls.
 
-`plan.json` (all optional): `soc`, `memory_bytes` (none: no limit), `seconds` (that a call holds the interpreter lock), and `faults`, rows of
+`plan.json` (all optional): `soc`, `memory_bytes` (none: no limit), `seconds` (that a call holds the interpreter lock), `answers` (`first`: a shape is
+computed once, and every later input of it has that answer), and `faults`, rows of
 `at` (open, load, malloc, execute), `kind` (error, hang, die), `code`, `printed`, `model` and `shape` (patterns as of file names),
 `times` (0: always) and `warm_up` (true: calls of the warm-up too). A file `lost` in the folder: the card does not answer any more.
 """
