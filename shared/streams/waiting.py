@@ -33,8 +33,10 @@ class Away:
 
     async def wait(self, item: Item, trouble: Unavailable) -> None:
         """Pause before the next try. The record counts as waiting until `over`, its tries included."""
-        _, tries = self._waiting.get(item, ("", 0))
+        before, tries = self._waiting.get(item, ("", 0))
         self._waiting[item] = (trouble.what, tries + 1)
+        if before != trouble.what:
+            self._look(before)  # with two things away, a record waits for the one, then for the other
         metrics.UNAVAILABLE.labels(what=trouble.what).inc()
         if tries == 0:
             log.warning("away", what=trouble.what, why=str(trouble))
@@ -58,7 +60,11 @@ class Away:
             return
         if through:
             self._waiting = {other: entry for other, entry in self._waiting.items() if entry[0] != what}
-        if all(other != what for other, _ in self._waiting.values()):
+        self._look(what)
+
+    def _look(self, what: str) -> None:
+        """Nothing is away that nobody waits for."""
+        if what and all(other != what for other, _ in self._waiting.values()):
             self._health.ready(what, True)
             back = self._back.pop(what, None)
             if back is not None:

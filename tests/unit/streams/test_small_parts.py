@@ -105,6 +105,24 @@ async def test_an_abandoned_record_brings_nothing_back() -> None:
     await asyncio.wait_for(asyncio.gather(*waits), 2)
 
 
+async def test_what_nobody_waits_for_any_more_is_not_away_where_a_record_waits_for_one_thing_after_the_other() -> None:
+    """A worker whose clock is wrong is refused by the store first, then by the broker. It was never ready again."""
+    health = Health()
+    health.ready("stage", True)
+    away = Away(health, seed=1)
+    one, two = item(), item()
+    waits = [asyncio.create_task(away.wait(i, Unavailable("objects", "no answer", longest_s=20))) for i in (one, two)]
+    await asyncio.sleep(0)
+    await away.wait(one, Unavailable("broker", "refused", longest_s=0.2))
+    assert health.unready() == {"objects": "no answer", "broker": "refused"}
+    await away.wait(two, Unavailable("broker", "refused", longest_s=0.2))
+    assert health.unready() == {"broker": "refused"}
+    await asyncio.wait_for(asyncio.gather(*waits), 2)
+    away.over(one)
+    away.over(two)
+    assert health.unready() == {}
+
+
 async def test_the_pause_is_no_longer_than_the_trouble_says() -> None:
     away = Away(Health(), seed=1)
     one = item()
