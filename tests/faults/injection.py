@@ -35,7 +35,8 @@ class Allowance(msgspec.Struct, frozen=True, kw_only=True):
     """Results with regions that small models read in the VL model's place, and say so (`vl_fallback`): where a model server fails at some
     requests again and again and answers others, nobody can tell whether a region is the reason."""
     redone: Literal["any", "in flight", "nothing"] = "any"
-    """Work on records of the stages that may be done again: bounded by what was in flight in who died, or none at all."""
+    """Work on records of the stages that may be done again: bounded by what was in flight in who died, or none at all, but for what the
+    vl_worker lets go of (`tests.faults.redone.Work.moved`)."""
 
 
 NOTHING = Allowance()

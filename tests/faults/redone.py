@@ -16,6 +16,9 @@ class Work(msgspec.Struct, frozen=True):
     """Times that work on a record began again."""
     redone: int
     """Those of them in which its work had not been finished before: it was in flight. The others found what was stored."""
+    moved: int
+    """Those of the redone of the vl_worker. It lets go of a request after half a second where partitions move (`revoked_s`): an answer may
+    take minutes, for which a group does not wait."""
     in_flight: dict[str, int]
     """By process (name of its log): records begun and not finished."""
 
@@ -37,10 +40,12 @@ def work_of(folder: Path) -> Work:
                 done[name] = min(float(at), done.get(name, float("inf")))
                 open_here.discard(name)
         in_flight[path.stem] = len(open_here)
-    again = redone = 0
+    again = redone = moved = 0
     for name, starts in begun.items():
         starts.sort()
         finished = done.get(name, float("inf"))
         again += len(starts) - 1
-        redone += sum(at < finished for at in starts[1:])
-    return Work(len(begun), again, redone, in_flight)
+        unfinished = sum(at < finished for at in starts[1:])
+        redone += unfinished
+        moved += unfinished if name[0].startswith("docs.vl") else 0
+    return Work(len(begun), again, redone, moved, in_flight)

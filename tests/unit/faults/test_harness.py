@@ -9,6 +9,7 @@ import pytest
 from tests.faults.campaign import Campaign, Plan, batched
 from tests.faults.cell import Cell, Place
 from tests.faults.checker import Violation
+from tests.faults.injections import clock
 from tests.faults.injections.rolling import gap
 from tests.faults.journal import Journal, order, summary
 from tests.faults.light.newer import encode as newer_encode
@@ -17,6 +18,7 @@ from tests.faults.outcome import Outcome
 from tests.faults.redone import work_of
 from tests.faults.reference import digest, normal_key
 from tests.faults.roles import ROLES
+from tests.faults.run import _too_much
 
 pytestmark = pytest.mark.unit
 CELLS = [Cell("sigkill", "join", 1), Cell("sigkill", "join", 2), Cell("sigterm", "rec_worker", 1)]
@@ -122,8 +124,23 @@ def test_work_that_was_in_flight_at_a_death_is_redone_and_what_was_done_is_only_
     (tmp_path / "rec_worker-1.work").write_text("S t 0 1 1.0\nD t 0 1 2.0\nS t 0 2 3.0\n")
     (tmp_path / "rec_worker-2.work").write_text("S t 0 1 5.0\nD t 0 1 5.1\nS t 0 2 5.2\nD t 0 2 5.3\n")
     work = work_of(tmp_path)
-    assert (work.records, work.again, work.redone) == (2, 2, 1)
+    assert (work.records, work.again, work.redone, work.moved) == (2, 2, 1, 0)
     assert work.in_flight == {"rec_worker-1": 1, "rec_worker-2": 0}
+
+
+def test_what_a_vl_worker_lets_go_of_where_partitions_move_is_counted_apart(tmp_path):
+    (tmp_path / "vl_worker-1.work").write_text("S docs.vl.bulk 0 1 1.0\nS docs.vl 0 2 1.0\nD docs.vl 0 2 2.0\n")
+    (tmp_path / "vl_worker-2.work").write_text("S docs.vl.bulk 0 1 2.0\nD docs.vl.bulk 0 1 3.0\nS docs.vl 0 2 4.0\n")
+    work = work_of(tmp_path)
+    assert (work.again, work.redone, work.moved) == (2, 1, 1)
+    assert _too_much({"redone": 1.0, "moved": 1.0, "in_flight": 0.0}, "nothing") == []
+    assert _too_much({"redone": 2.0, "moved": 1.0, "in_flight": 0.0}, "nothing")
+
+
+def test_a_join_that_the_broker_refuses_ends_as_the_clocks_expect():
+    from services.assembler.join import faust_app
+
+    assert faust_app.UNDELIVERED == clock.UNDELIVERED
 
 
 def test_the_gap_is_the_longest_time_without_an_output_that_touches_the_window():
