@@ -18,7 +18,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from shared.settings import Settings
 from shared.streams.clients import consumer_config
-from shared.streams.rebalance import Ledger, Rebalance, commit, to_partitions
+from shared.streams.rebalance import Ledger, Rebalance, to_partitions
 from shared.streams.work import Commit, Place
 from shared.telemetry import metrics
 
@@ -34,7 +34,7 @@ class Answers(Ledger, Protocol):
     """What the members of a process tell it, beside rebalances."""
 
     def committed(self, commits: list[Commit], ok: bool) -> None:
-        """The answer to a periodic commit."""
+        """The answer to a commit that was sent."""
         ...
 
 
@@ -50,6 +50,8 @@ class Member:
         self._rebalance = Rebalance(group, answers, settings.kafka.embedded)
         self._paused: set[Place] = set()
         self._sent: list[Commit] | None = None
+        self.took = False
+        """Whether the broker has what was last sent; false while it `waits`, true where nothing of it was this member's."""
         self._consumer: Any = Consumer(config)
         if settings.kafka.embedded:
             for topic in topics:
@@ -83,13 +85,16 @@ class Member:
             self._consumer.resume([TopicPartition(*place) for place in less])
         self._paused = set(pause)
 
-    def commit_now(self, commits: list[Commit]) -> bool:
-        """Commit what it owns of these, and wait; true when the broker has them."""
-        return commit(self._consumer, self._mine(commits))
-
     def send(self, commits: list[Commit]) -> None:
-        """Commit what it owns of these without waiting; `Answers.committed` gets the answer."""
-        if mine := self._mine(commits):
+        """Commit what it owns of these without waiting; a later `poll` brings the answer, which `Answers.committed` gets.
+
+        To wait for it here would be to wait for ever where the group is about to meet: the broker answers after the JoinGroup that lies
+        before this commit on the connection, and that when all have joined, the other member of this thread too, which may have a callback
+        to be served first. Only in a callback of its own has a member no JoinGroup on the way.
+        """
+        mine = self._mine(commits)
+        self.took = not mine
+        if mine:
             self._sent = mine
             try:
                 self._consumer.commit(offsets=to_partitions(mine), asynchronous=True)
@@ -98,7 +103,7 @@ class Member:
 
     @property
     def waits(self) -> bool:
-        """Is a periodic commit unanswered?"""
+        """Is a commit unanswered?"""
         return self._sent is not None
 
     def ends(self) -> dict[Place, int]:
@@ -128,4 +133,5 @@ class Member:
             return
         ok = error is None and all(p.error is None for p in partitions)
         metrics.COMMITS.labels(outcome="ok" if ok else "refused").inc()
+        self.took = ok
         self._answers.committed(sent, ok)

@@ -35,8 +35,8 @@ BATCH = 64
 """Records taken at once, beyond the first."""
 PROBE_S = 3.0
 """How often a broker that was reported down is asked whether it is back."""
-
-
+LEAVE_S = 4.0
+"""Longest wait for the answer to the last commit."""
 LOOK_S = 1.0
 """How often the ends of the owned partitions are noted, for the lag."""
 
@@ -74,6 +74,8 @@ class Poller:
         """Commits in order; those with a future are waited for."""
         self._unsent = False
         """Whether a periodic commit is among `_asked`."""
+        self._waited: Future[bool] | None = None
+        """Of the commit that was sent last, where somebody waits for it."""
         self._stop: list[Commit] | None = None
         self._down_since: float | None = None
         self._probed = 0.0
@@ -122,11 +124,12 @@ class Poller:
             self._members = [self._member(topics) for topics in parts]
             while self._stop is None:
                 self._turn()
-            for member in self._members:
-                member.commit_now(self._stop)
+            self._commit_last(self._stop)
         except Exception as error:
             self._listener.broken(error)
         finally:
+            if self._waited is not None:
+                self._waited.set_result(False)
             while not self._asked.empty():
                 done = self._asked.get()[1]
                 if done is not None and done.set_running_or_notify_cancel():
@@ -156,19 +159,39 @@ class Poller:
         """Do what was asked for since the last turn."""
         for member in self._members:
             member.follow(self._wanted)
-        while not (self._unanswered() or self._asked.empty()):
+        while not self._unanswered():
+            if self._waited is not None:
+                self._waited.set_result(all(member.took for member in self._members))
+                self._waited = None
+            if self._asked.empty():
+                return
             commits, done = self._asked.get()
             if done is None:
-                for member in self._members:
-                    member.send(commits)
                 self._unsent = False
-            elif done.set_running_or_notify_cancel():
-                answers = [member.commit_now(commits) for member in self._members]  # all of them, also after a refusal
-                done.set_result(all(answers))
+            elif not done.set_running_or_notify_cancel():
+                continue
+            self._waited = done
+            for member in self._members:
+                member.send(commits)
 
     def _unanswered(self) -> bool:
-        """Does a periodic commit wait for its answer?"""
+        """Does a commit wait for its answer?"""
         return any(member.waits for member in self._members)
+
+    def _commit_last(self, commits: list[Commit]) -> None:
+        """After the answer to the commit before it. What is polled while it waits is not worked on: it comes again to whoever is next."""
+        until = time.monotonic() + LEAVE_S
+        self._await(until)
+        if not self._unanswered():
+            for member in self._members:
+                member.send(commits)
+            self._await(until)
+
+    def _await(self, until: float) -> None:
+        """Poll until no commit is unanswered, or until then."""
+        while self._unanswered() and time.monotonic() < until:
+            for member in self._members:
+                member.poll(POLL_S / len(self._members), BATCH)
 
     def _sort(self, messages: list[Any]) -> None:
         records = []
