@@ -17,6 +17,7 @@ import argparse
 import json
 import random
 import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -250,22 +251,39 @@ def tell_cpu(report: Report, found: list[Checked]) -> bool:
     return ok
 
 
-def statistics(folder: Path) -> Statistics:
-    """Regions, lines and VL regions a page, over parsed documents (`docfleet parse`) of at least `LEAST_PAGES` pages, each weighing
-    by its pages up to 30."""
-    pages = regions = tables = 0.0
+class Document(NamedTuple):
+    """A parsed document and what its pages hold."""
+
+    name: str
+    pages: int
+    regions: float
+    """Regions with text to read, tables and seals aside, a page."""
+    vl: float
+    """Tables and seals, a page."""
+
+
+def documents(folder: Path) -> list[Document]:
+    """The parsed documents (`docfleet parse`) below a folder that have at least `LEAST_PAGES` pages."""
+    found = []
     for file in sorted(folder.rglob("*.json")):
-        document = json.loads(file.read_text(encoding="utf-8"))
-        if "pages" not in document or not document.get("blocks"):
+        parsed = json.loads(file.read_text(encoding="utf-8"))
+        if "pages" not in parsed or not parsed.get("blocks") or len(parsed["pages"]) < LEAST_PAGES:
             continue
-        count = len(document["pages"])
-        if count < LEAST_PAGES:
-            continue
-        share = min(count, 30) / count
-        labels = [block["label"] for block in document["blocks"] if block.get("content_layer", "body") == "body"]
+        count = len(parsed["pages"])
+        labels = [block["label"] for block in parsed["blocks"] if block.get("content_layer", "body") == "body"]
         vl = sum(label in ("table", "seal") for label in labels)
-        pages, regions, tables = pages + count * share, regions + (len(labels) - vl) * share, tables + vl * share
-    return Statistics(round(regions / pages, 1), PAGE.lines, round(tables / pages, 2))
+        found.append(Document(file.stem, count, (len(labels) - vl) / count, vl / count))
+    return found
+
+
+def statistics(found: Sequence[Document]) -> Statistics:
+    """Means a page, each document weighing by its pages up to 30."""
+    weights = [min(30, document.pages) for document in found]
+
+    def mean(values: Iterable[float]) -> float:
+        return sum(weight * value for weight, value in zip(weights, values, strict=True)) / sum(weights)
+
+    return Statistics(round(mean(one.regions for one in found), 1), PAGE.lines, round(mean(one.vl for one in found), 2))
 
 
 def main() -> int:
@@ -278,7 +296,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="file of the raw result")
     args = parser.parse_args()
     if args.statistics:
-        print(statistics(args.statistics))
+        found = documents(args.statistics)
+        print(*found, statistics(found), sep="\n")
         return 0
     report = Report("ascend_model", quick=args.quick, out=args.out)
     report.say(*header("ascend_model", quick=args.quick, packages=("simpy",)), "", "A simulation: no NPU was used.", "")

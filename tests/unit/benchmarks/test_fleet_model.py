@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -84,3 +86,21 @@ def test_the_fit_gives_back_the_one_run_it_was_made_of() -> None:
     assert total == pytest.approx(article.SMALL_NPU_S)
     assert fitted.detection_s > 0
     assert ascend_model.batched_s(pages) < ascend_model.alone_s(pages)
+
+
+def test_documents_weigh_by_their_pages_up_to_thirty_and_short_ones_are_left_out(tmp_path: Path) -> None:
+    for name, pages, labels in (
+        ("long", 60, ["text"] * 60),
+        ("short", 10, ["table", "seal"] * 5),
+        ("page", 1, ["table"]),
+    ):
+        blocks = [{"label": label} for label in labels] + [{"label": "table", "content_layer": "furniture"}]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"pages": [{}] * pages, "blocks": blocks}))
+    (tmp_path / "other.json").write_text("{}")
+    found = ascend_model.documents(tmp_path)
+    assert [(one.name, one.pages, one.regions, one.vl) for one in found] == [
+        ("long", 60, 1.0, 0.0),
+        ("short", 10, 0.0, 1.0),
+    ]
+    mean = ascend_model.statistics(found)
+    assert (mean.regions, mean.vl) == (0.8, 0.25)
