@@ -18,8 +18,6 @@ from tests.faults.matrix import injections, places
 
 MINUTES = float(os.environ.get("DOCFLEET_FAULTS_MINUTES", "5"))
 SEED = int(os.environ.get("DOCFLEET_FAULTS_SEED") or random.randrange(1_000_000))
-NOT_YET = {"child-out-of-memory/ingest/2", "child-out-of-memory/vl_worker/2"}
-"""Cells that no long run has had green so far; all others of this sample have (benchmarks/results/faults.txt)."""
 pytestmark = [pytest.mark.faults, pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(60 * MINUTES + 900)]
 
 
@@ -29,7 +27,7 @@ def test_faults_into_a_living_fleet_lose_nothing_double_nothing_and_change_nothi
     sample = [
         place
         for place in places([kind for kind in kinds if kind.servers == "plain"])
-        if place.reason is None and place.cell.replicas == 2 and place.cell.name not in NOT_YET
+        if place.reason is None and place.cell.replicas == 2
     ]
     random.Random(SEED).shuffle(sample)
     journal = Journal(tmp_path / "journal")
