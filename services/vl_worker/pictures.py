@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 class PagePictures:
     """Cuts regions out of stored pictures."""
 
-    def __init__(self, store: ObjectStore, bucket: str, documents: Documents, cache_bytes: int, cache_pages: int) -> None:
+    def __init__(
+        self, store: ObjectStore, bucket: str, documents: Documents, cache_bytes: int, cache_pages: int
+    ) -> None:
         self._pages = DecodedPages(store, bucket, documents, cache_bytes, cache_pages)
 
     async def jpeg(self, layout: PageLayout, bbox: Sequence[float] | None, bounds: Bounds) -> bytes | None:
