@@ -1,7 +1,7 @@
 """docs/ascend.md as the owner of a card goes through it, on the double of an NPU: `./dev test -m endurance tests/docs`, some ten minutes.
 
 The commands of sections 10, 3 and 9 run as they stand, the hour with fewer scans. DOCFLEET_ENGINES__ASCEND_CALL_TIMEOUT_S may be raised on a busy
-machine: the double computes on the CPU.
+machine: the double computes on the CPU. It has not run to its end yet; the same commands were gone through by hand.
 """
 
 from __future__ import annotations
