@@ -188,7 +188,7 @@ def many(report: Report, fleet: Fleet, card: Card, pages: int, minutes: float) -
         for first in range(begin, min(begin + ROUND, pages), DOCUMENT):
             path = fleet.folder / "mixed.pdf"
             mixed_scans.write(path, first, min(DOCUMENT, pages - first))
-            names.append(f"mixed-{first:05d}")
+            names.append(f"{fleet.folder.name}-{first:05d}")  # the store still holds what an earlier fleet made
             submit(fleet, path, names[-1], layout="fast" if first % LOOKED_AT else "auto")
         found = ended(fleet, len(names), max(1.0, limit - time.monotonic()))
         good = sum(len(one.pages) for one in found.values() if one is not None and one.status == "success")
