@@ -54,7 +54,8 @@ def _panel(top: int, name: str, at: list[float], lines: list[tuple[str, str, lis
     for share in (0, 0.5, 1):
         value = most * share
         parts.append(f'<line x1="{LEFT}" x2="{LEFT + WIDTH}" y1="{y(value):.1f}" y2="{y(value):.1f}" stroke="#ddd"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end" fill="#666">{value:.3g}</text>')
+        said = f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+        parts.append(f'<text x="{LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end" fill="#666">{said}</text>')
     step = next(one for one in (30, 60, 120, 300, 600, 1200) if last / one <= 10 or one == 1200)
     for second in range(0, int(last) + 1, step):
         label = f"{second // 60}:{second % 60:02d}"
