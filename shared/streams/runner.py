@@ -338,7 +338,6 @@ class Runner:
         while still := [assignment for assignment in assignments if assignment.open]:
             commits = [assignment.commit() for assignment in still]
             if await asyncio.wrap_future(self._poller.commit_now(commits)):
-                self.committed(commits, True)
                 for assignment in still:
                     assignment.claimed = True
                 self._pump()

@@ -33,7 +33,7 @@ class Away:
 
     async def wait(self, item: Item, trouble: Unavailable) -> None:
         """Pause before the next try. The record counts as waiting until `over`, its tries included."""
-        before, tries = self._waiting.get(item, ("", 0))
+        before, tries = self._waiting.get(item, (trouble.what, 0))
         self._waiting[item] = (trouble.what, tries + 1)
         if before != trouble.what:
             self._look(before)  # with two things away, a record waits for the one, then for the other
@@ -64,7 +64,7 @@ class Away:
 
     def _look(self, what: str) -> None:
         """Nothing is away that nobody waits for."""
-        if what and all(other != what for other, _ in self._waiting.values()):
+        if all(other != what for other, _ in self._waiting.values()):
             self._health.ready(what, True)
             back = self._back.pop(what, None)
             if back is not None:
