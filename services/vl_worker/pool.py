@@ -25,45 +25,54 @@ IDLE_S = 5.0
 so that no connection is closed that would have been used again."""
 
 
+class _Small:
+    """A small pool: its client, and what is under way on it."""
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self.http = http
+        self.busy = 0
+        self.closes: asyncio.TimerHandle | None = None
+        """While it idles."""
+
+
 class Pool:
     """HTTP clients for any number of requests at once; who bounds them is the endpoint's limit."""
 
     def __init__(self, headers: dict[str, str]) -> None:
         self._headers = headers
         self._tls: ssl.SSLContext | None = None
-        self._busy: dict[httpx.AsyncClient, int] = {}
-        self._idle: dict[httpx.AsyncClient, asyncio.TimerHandle] = {}
+        self._pools: list[_Small] = []
         self._closing: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[httpx.AsyncClient]:
         """A client with a connection free for one request."""
-        http = next((client for client, busy in self._busy.items() if busy < SHARE), None) or self._new()
-        self._busy[http] += 1
-        if timer := self._idle.pop(http, None):
-            timer.cancel()
+        small = next((small for small in self._pools if small.busy < SHARE), None) or self._new()
+        small.busy += 1
+        if small.closes is not None:
+            small.closes.cancel()
         try:
-            yield http
+            yield small.http
         finally:
-            self._busy[http] -= 1
-            if not self._busy[http]:
-                self._idle[http] = asyncio.get_running_loop().call_later(IDLE_S, self._retire, http)
+            small.busy -= 1
+            if not small.busy:
+                small.closes = asyncio.get_running_loop().call_later(IDLE_S, self._retire, small)
 
     async def close(self) -> None:
         """Close all connections."""
-        for timer in self._idle.values():
-            timer.cancel()
-        self._idle.clear()
-        await asyncio.gather(*self._closing, *(http.aclose() for http in self._busy))
-        self._busy.clear()
+        for small in self._pools:
+            if small.closes is not None:
+                small.closes.cancel()
+        await asyncio.gather(*self._closing, *(small.http.aclose() for small in self._pools))
+        self._pools.clear()
 
-    def _retire(self, http: httpx.AsyncClient) -> None:
-        del self._idle[http], self._busy[http]
-        closing = asyncio.get_running_loop().create_task(http.aclose())
+    def _retire(self, small: _Small) -> None:
+        self._pools.remove(small)
+        closing = asyncio.get_running_loop().create_task(small.http.aclose())
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 
-    def _new(self) -> httpx.AsyncClient:
+    def _new(self) -> _Small:
         if self._tls is None:
             self._tls = httpx.create_ssl_context()
         http = httpx.AsyncClient(
@@ -72,5 +81,5 @@ class Pool:
             timeout=httpx.Timeout(None, connect=CONNECT_S),
             limits=httpx.Limits(max_connections=SHARE, max_keepalive_connections=SHARE),
         )
-        self._busy[http] = 0
-        return http
+        self._pools.append(_Small(http))
+        return self._pools[-1]
