@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -90,34 +91,35 @@ async def test_what_is_away_turns_readiness_and_the_first_back_wakes_the_others(
     assert not away
 
 
-async def test_an_abandoned_record_brings_nothing_back() -> None:
+async def two_that_wait(what: str) -> tuple[Health, Away, Item, Item, asyncio.Future[Any]]:
+    """Two records that pause because `what` is away, and their pauses."""
     health = Health()
     health.ready("stage", True)
     away = Away(health, seed=1)
     one, two = item(), item()
-    waits = [asyncio.create_task(away.wait(i, Unavailable("vl", "no answer", longest_s=20))) for i in (one, two)]
+    waits = [asyncio.create_task(away.wait(i, Unavailable(what, "no answer", longest_s=20))) for i in (one, two)]
     await asyncio.sleep(0)
+    return health, away, one, two, asyncio.gather(*waits)
+
+
+async def test_an_abandoned_record_brings_nothing_back() -> None:
+    health, away, one, two, pauses = await two_that_wait("vl")
     away.over(one, through=False)
     assert away
     assert health.unready() == {"vl": "no answer"}
     away.over(two, through=False)
     assert not away
-    await asyncio.wait_for(asyncio.gather(*waits), 2)
+    await asyncio.wait_for(pauses, 2)
 
 
 async def test_what_nobody_waits_for_any_more_is_not_away_where_a_record_waits_for_one_thing_after_the_other() -> None:
     """A worker whose clock is wrong is refused by the store first, then by the broker. It was never ready again."""
-    health = Health()
-    health.ready("stage", True)
-    away = Away(health, seed=1)
-    one, two = item(), item()
-    waits = [asyncio.create_task(away.wait(i, Unavailable("objects", "no answer", longest_s=20))) for i in (one, two)]
-    await asyncio.sleep(0)
+    health, away, one, two, pauses = await two_that_wait("objects")
     await away.wait(one, Unavailable("broker", "refused", longest_s=0.2))
     assert health.unready() == {"objects": "no answer", "broker": "refused"}
     await away.wait(two, Unavailable("broker", "refused", longest_s=0.2))
     assert health.unready() == {"broker": "refused"}
-    await asyncio.wait_for(asyncio.gather(*waits), 2)
+    await asyncio.wait_for(pauses, 2)
     away.over(one)
     away.over(two)
     assert health.unready() == {}
