@@ -275,10 +275,11 @@ class S3Store:
 
 def _typed(work: Callable[[], T]) -> T:
     """Run with the errors of two libraries turned into ours."""
+    began = time.time()
     try:
         return work()
     except S3Error as error:
-        raise _of_s3(error) from error
+        raise _of_s3(error, began) from error
     except (MinioException, urllib3.exceptions.HTTPError, httpx.HTTPError, ssl.SSLError) as error:
         raise Unavailable("objects", f"{type(error).__name__}: {error!s:.300}") from error
     except ValueError as error:
@@ -286,10 +287,11 @@ def _typed(work: Callable[[], T]) -> T:
         raise DocfleetError(ErrorCode.source_missing, f"no such object can exist: {error!s:.100}") from error
 
 
-def _of_s3(error: S3Error) -> Exception:
+def _of_s3(error: S3Error, began: float) -> Exception:
+    """Our error for one of S3's; `began` is when the request was signed, by the clock of then (Unix seconds)."""
     if error.code in _MISSING:
         return DocfleetError(ErrorCode.source_missing, "there is no such object")
-    if error.code in _FORBIDDEN and abs(wrong_s := _clock_error(error)) > _SKEWED_S:
+    if error.code in _FORBIDDEN and abs(wrong_s := _clock_error(error, began)) > _SKEWED_S:
         return Unavailable("objects", f"the clock of this process is wrong by {wrong_s:.0f} s: the store refuses it")
     if error.code in _FORBIDDEN:
         return DocfleetError(
@@ -300,13 +302,17 @@ def _of_s3(error: S3Error) -> Exception:
     return Unavailable("objects", f"{error.code}: {error.message!s:.200}")
 
 
-def _clock_error(error: S3Error) -> float:
-    """By how many seconds our clock is ahead of the server's; 0 where it does not tell its time. A refused HEAD has no other reason in it."""
+def _clock_error(error: S3Error, began: float) -> float:
+    """By how many seconds our clock is, or was as we signed, ahead of the server's; 0 where it does not tell its time.
+
+    A refused HEAD has no other reason in it, and a clock can be put right between the request and its answer.
+    """
     told = error.response.headers.get("Date") if error.response is not None else None
     try:
-        return time.time() - parsedate_to_datetime(told).timestamp() if told else 0.0
+        server = parsedate_to_datetime(told).timestamp() if told else None
     except ValueError:
-        return 0.0
+        server = None
+    return max((ours - server for ours in (began, time.time())), key=abs) if server is not None else 0.0
 
 
 def _stat_of(found: Any) -> ObjectStat:
