@@ -1,9 +1,14 @@
-"""What `docfleet doctor` says of an NPU: the runtime, the card, and whether every network was built for it. Opens no session and no device."""
+"""What `docfleet doctor` says of an NPU: the runtime, the card, and whether every network was built for it.
+
+For `ascend` no session and no device is opened. For `cann` a process of its own opens one and runs a sum: nothing less tells whether it would.
+"""
 
 from __future__ import annotations
 
 import importlib
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Literal
 
@@ -20,20 +25,14 @@ Row = tuple[str, Literal["ok", "warning", "missing"], str, str]
 """What was looked at, how it is, what was found, what to do."""
 
 RUNTIME = "ais_bench.infer.interface"
+CHECK_S = 120.0
+"""For `shared.engines.cann_check`. A guess on the long side, nothing was measured: a driver in trouble answers never."""
+BY_CANN = "source set_env.sh of CANN, and look at npu-smi info; docs/ascend.md, section 6"
 
 
 def look(settings: Engines) -> Iterator[Row]:
     """Rows for a machine whose engine is `ascend` or `cann`."""
-    module, todo = (
-        (RUNTIME, "docs/ascend.md, section 2")
-        if settings.kind == "ascend"
-        else ("onnxruntime", "pip install onnxruntime-cann")
-    )
-    try:
-        importlib.import_module(module)
-        yield "engine", "ok", f"{settings.kind} ({module})", ""
-    except Exception as error:
-        yield "engine", "missing", f"{module}: {error!s:.200}", todo
+    yield _ais_bench() if settings.kind == "ascend" else _cann(settings.ascend_device)
     chips = ascend_card.chips(ascend_card.told())
     if chips:
         yield "card", "ok", ", ".join(sorted(chips)), ""
@@ -45,6 +44,38 @@ def look(settings: Engines) -> Iterator[Row]:
         yield "card", "missing", error.message, f"set {VISIBLE}"
     if settings.kind == "ascend":
         yield from _models(settings, chips)
+
+
+def _ais_bench() -> Row:
+    try:
+        importlib.import_module(RUNTIME)
+    except Exception as error:
+        return "engine", "missing", f"{RUNTIME}: {error!s:.200}", "docs/ascend.md, section 2"
+    return "engine", "ok", f"ascend ({RUNTIME})", ""
+
+
+def _cann(device: int) -> Row:
+    command = [sys.executable, "-m", "shared.engines.cann_check", str(device)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=CHECK_S, check=False)
+    except subprocess.TimeoutExpired:
+        return "engine", "missing", f"a sum on the NPU did not end within {CHECK_S:g} s", BY_CANN
+    said = done.stdout.strip().splitlines()
+    if done.returncode == 0 and said:
+        return "engine", "ok", f"cann (onnxruntime {said[-1]}): a sum ran on the NPU", ""
+    if done.returncode != 1 or not said:  # it died, or did not come as far as to say why
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        return (
+            "engine",
+            "missing",
+            f"a sum on the NPU ended with exit status {done.returncode} {last:.200}".strip(),
+            BY_CANN,
+        )
+    found, _, todo = said[-1].partition("; ")
+    # ONNX Runtime says only on standard error which library it could not load.
+    reasons = [line.partition("with error: ")[2] for line in done.stderr.splitlines() if "with error: " in line]
+    more = f" ({reasons[-1]:.200})" if reasons else ""
+    return "engine", "missing", found + more, todo or BY_CANN
 
 
 def _models(settings: Engines, chips: set[str]) -> Iterator[Row]:

@@ -59,8 +59,8 @@ class CannEngine:
         if not used or used[0] != PROVIDER:
             raise DocfleetError(
                 ErrorCode.model_unavailable,
-                f"{path.parent.name} would run on {', '.join(used) or 'nothing'} and not on an NPU: is set_env.sh of CANN sourced, and does"
-                " npu-smi info show a card? (For the CPU: DOCFLEET_ENGINES__KIND=onnxruntime)",
+                f"{path.parent.name} would run on {', '.join(used) or 'nothing'} and not on an NPU; source set_env.sh of CANN, and look whether"
+                " npu-smi info shows a card (docs/ascend.md, section 6; for the CPU: DOCFLEET_ENGINES__KIND=onnxruntime)",
             )
         return SessionNetwork(session, threading.Semaphore(self.streams))
 
