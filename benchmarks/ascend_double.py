@@ -1,4 +1,4 @@
-"""The whole fleet with its networks on an NPU, which is a double here: `./dev bench ascend_double [--memory [--pages 2000]]`.
+"""The whole fleet with its networks on an NPU, which is a double here: `./dev bench ascend_double [--memory [--pages 2000] [--without 200]]`.
 
 No NPU can be had here. The double (`tests/support/aclruntime_double`, a simulator) runs the ONNX files on the CPU behind the names of the
 runtime, takes the gears of an `om` only, and counts device memory: what a network holds, and, for shapes without gears, what the published
@@ -7,7 +7,8 @@ case lost with every new one. Times say nothing about a card. `docfleet fleet` r
 Without `--memory`: all scans of the bench, on the double and on ONNX Runtime (f32, batches as on the NPU). Wanted: the same documents, every gear
 warm before the first work, no call outside of the gears, no session failed, no partition lost.
 With it: pages of all sizes (`benchmarks/lib/mixed_scans.py`). Wanted: with gears no session holds another amount than at its first work, over
-`--pages` pages; without them (`GE_USE_STATIC_MEMORY=0`, widths in steps of 16 to 64 px, no memory mark) the reader's grows, over `WITHOUT`.
+`--pages` pages; without them (`GE_USE_STATIC_MEMORY=0`, widths in steps of 16 to 64 px, no memory mark) the reader's grows,
+over `--without`.
 The double computes each shape once here and answers every later call of it the same: the text means nothing, and thousands of pages are affordable.
 One document in ten of these is looked at by the layout network, which has one shape only and would cost most of the time.
 
@@ -203,8 +204,8 @@ def many(report: Report, fleet: Fleet, card: Card, pages: int, minutes: float) -
     return good
 
 
-def memory(report: Report, place: Place, pages: int, without: int, minutes: float) -> bool:
-    """Mixed pages with gears and without; whether all that is wanted is so."""
+def with_gears(report: Report, place: Place, pages: int, minutes: float) -> bool:
+    """Mixed pages, with gears; whether all that is wanted is so."""
     report.say("## Device memory over pages of all sizes, with gears", "")
     with place.on_double("gears", {"answers": "first"}) as (fleet, running, card):
         good = many(report, fleet, card, pages, minutes)
@@ -212,24 +213,33 @@ def memory(report: Report, place: Place, pages: int, without: int, minutes: floa
         sessions = npu_calls.sessions(card.calls(), npu_calls.gears())
     told(report, sessions)
     outside = sum(session.outside for session in sessions)
-    ok = [
-        verdict(report, good == pages, f"{good} of {pages} pages in documents that succeeded"),
-        verdict(report, npu_calls.flat(sessions), "no session holds another amount than at its first work"),
-        verdict(report, outside == 0, f"{outside} calls outside of the gears"),
-        verdict(report, failed == 0, f"{failed} sessions failed"),
-    ]
+    return all(
+        [
+            verdict(report, good == pages, f"{good} of {pages} pages in documents that succeeded"),
+            verdict(report, npu_calls.flat(sessions), "no session holds another amount than at its first work"),
+            verdict(report, outside == 0, f"{outside} calls outside of the gears"),
+            verdict(report, failed == 0, f"{failed} sessions failed"),
+        ]
+    )
+
+
+def without_gears(report: Report, place: Place, pages: int, minutes: float) -> bool:
+    """Mixed pages without the cures; whether the fault that they cure is there."""
     report.say("", "## The same without gears, static memory and the memory mark", "")
     with place.on_double("free", {"answers": "first"}, gears=False, **FREE) as (fleet, _, card):
-        good = many(report, fleet, card, without, minutes)
+        good = many(report, fleet, card, pages, minutes)
         sessions = npu_calls.sessions(card.calls(), npu_calls.gears())
     told(report, sessions)
     reader = [session for session in sessions if session.model.startswith("ppocrv6-rec")]
     grown = max((session.last / session.first for session in reader if session.first), default=0.0)
-    ok += [
-        verdict(report, good == without, f"{good} of {without} pages in documents that succeeded"),
-        verdict(report, grown >= GROWTH, f"a reader's session holds {grown:.1f} times what it held at its first work"),
-    ]
-    return all(ok)
+    return all(
+        [
+            verdict(report, good == pages, f"{good} of {pages} pages in documents that succeeded"),
+            verdict(
+                report, grown >= GROWTH, f"a reader's session holds {grown:.1f} times what it held at its first work"
+            ),
+        ]
+    )
 
 
 def verdict(report: Report, good: bool, what: str) -> bool:
@@ -240,13 +250,14 @@ def verdict(report: Report, good: bool, what: str) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--memory", action="store_true", help="pages of all sizes in place of the bench")
-    parser.add_argument("--pages", type=int, default=2_000, help="of mixed sizes, with gears")
+    parser.add_argument("--pages", type=int, default=2_000, help="of mixed sizes, with gears; 0 leaves that run out")
+    parser.add_argument("--without", type=int, default=WITHOUT, help="pages without gears; 0 leaves that run out")
     parser.add_argument("--minutes", type=float, default=240.0, help="that each run of mixed pages may take")
     parser.add_argument("--bench", type=Path, default=BENCH, metavar="DIR", help="the scans")
     parser.add_argument("--quick", action="store_true", help="100 pages of mixed sizes, and as many without gears")
     parser.add_argument("--out", type=Path, help="file of the raw result")
     args = parser.parse_args()
-    pages, without = (100, 100) if args.quick else (args.pages, WITHOUT)
+    pages, without = (min(100, args.pages), min(100, args.without)) if args.quick else (args.pages, args.without)
     name = "ascend_double_memory" if args.memory else "ascend_double"
     report = Report(name, quick=args.quick, out=args.out)
     report.say(*header(name, quick=args.quick, packages=("onnxruntime", "numpy", "confluent-kafka")))
@@ -259,9 +270,12 @@ def main() -> int:
             S3Server() as s3,
         ):
             place = Place(Path(folder), kafka, s3)
-            good = (
-                memory(report, place, pages, without, args.minutes) if args.memory else text(report, place, args.bench)
-            )
+            if not args.memory:
+                good = text(report, place, args.bench)
+            else:
+                good = pages == 0 or with_gears(report, place, pages, args.minutes)
+                if without:
+                    good = without_gears(report, place, without, args.minutes) and good
     except Missing as missing:
         print(missing, file=sys.stderr)
         return 2
