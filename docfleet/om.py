@@ -215,6 +215,8 @@ def _room(network: Path, tensor: Tensor, gears: Sequence[tuple[int, ...]]) -> tu
     import numpy as np
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(str(network), providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # else a line for every constant that it folds
+    session = onnxruntime.InferenceSession(str(network), options, providers=["CPUExecutionProvider"])
     largest = max(gears, key=math.prod)
     return tuple(array.nbytes for array in session.run(None, {tensor.name: np.zeros(largest, tensor.dtype)}))
