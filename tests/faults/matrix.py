@@ -15,9 +15,9 @@ from tests.faults.servers import Servers
 def injections() -> list[Injection]:
     """Every kind of fault, in the order in which a run goes through them."""
     from tests.faults import infra
-    from tests.faults.injections import children, clock, points, process, rolling
+    from tests.faults.injections import children, clock, memory, points, process, rolling
 
-    mine = [process, children, points, clock, rolling]
+    mine = [process, children, memory, points, clock, rolling]
     return [kind for module in [*mine, infra] for kind in module.INJECTIONS]
 
 

@@ -80,8 +80,11 @@ class RollingRestart(msgspec.Struct, frozen=True):
                         replace(fleet, member.role)
                         fleet.wait_ready(each)
                 windows[each] = began, time.time()
-            ended = time.time()
-            fleet.wait_until(lambda: any(r.at > ended for r in list(watch.results)), 60, "nothing comes out any more")
+            fleet.wait_until(
+                lambda: all(any(at > windows[each][1] for at in self._moments(watch, each)) for each in ROLES),
+                120,
+                "a role has had no output since its restart",
+            )
             told = {f"gap_{each}_s": gap(self._moments(watch, each), *windows[each]) for each in ROLES}
             told |= {f"calm_{each}_s": gap(self._moments(watch, each), *calm) for each in ROLES}
             return told | {"join_start_s": max(joins)}
