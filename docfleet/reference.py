@@ -19,9 +19,9 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from docfleet import asyncapi
-from shared import settings as settings_module
 from shared.contracts.errors import ErrorCode
 from shared.settings import GROUPS, Settings, Stage
+from shared.settings.engines import cache_folder
 
 MASK = "********"
 SECRET = re.compile(r"passw|secret|token|jaas|pem|\.key$", re.IGNORECASE)
@@ -138,7 +138,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, SecretStr):
         return MASK
     if isinstance(value, Path):
-        return str(value).replace(str(settings_module._cache_folder()), "~/.cache/docfleet")
+        return str(value).replace(str(cache_folder()), "~/.cache/docfleet")
     if isinstance(value, str):
         return value
     return json.dumps(value, default=_plain)

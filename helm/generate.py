@@ -1,6 +1,6 @@
 """Writes what the chart takes from elsewhere in the repository; `./dev schemas` runs it, a test checks that it was run.
 
-`values.schema.json`: `values.schema.base.json`, and the settings as shared/settings.py has them, without its secrets.
+`values.schema.json`: `values.schema.base.json`, and the settings as shared/settings/ has them, without its secrets.
 `README.md`: the table of values, from the comments of `values.yaml` that begin with `# --`.
 `files/topics.yaml`, `files/rules/`, `files/dashboards/`: copies; a chart cannot read what lies outside of its folder.
 """
