@@ -18,6 +18,7 @@ from shared.engines.ascend_environment import ROLES, check_visible, environment_
 from shared.engines.ascend_failures import Failure, code_of, failure_of, reason
 from shared.models.manifest import manifest, names
 from shared.settings import Engines, Objects, Settings
+from shared.vlm.profile import profile_named
 from tests.support.ascend import Card
 
 pytestmark = pytest.mark.unit
@@ -197,6 +198,17 @@ def test_the_pages_say_the_variables_settings_and_gears_that_there_are() -> None
             entry = manifest(name).ascend
             if re.fullmatch(pattern.replace("*", ".*"), name) and entry is not None:
                 assert len(entry.gears()) == count
+
+
+def test_the_page_serves_each_model_under_the_name_that_its_profile_asks_for() -> None:
+    """vLLM serves a model under the name it was started with unless told otherwise, and answers 404 to any other."""
+    page = (ROOT / "docs" / "ascend.md").read_text().replace("\\\n", " ")
+    served = re.findall(r"^.*vllm serve (\S+)(.*)$", page, re.MULTILINE)
+    assert len(served) == 2
+    by_model = {one.model: one for one in map(profile_named, ("paddleocr-vl", "deepseek-ocr-2"))}
+    for model, options in served:
+        name = re.search(r"--served-model-name (\S+)", options)
+        assert (name[1] if name else model) in by_model
 
 
 def test_the_page_sets_all_that_the_double_needs(tmp_path: Path) -> None:
