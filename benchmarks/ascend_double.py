@@ -7,8 +7,8 @@ case lost with every new one. Times say nothing about a card. `docfleet fleet` r
 Without `--memory`: all scans of the bench, on the double and on ONNX Runtime (f32, batches as on the NPU). Wanted: the same documents, every gear
 warm before the first work, no call outside of the gears, no session failed, no partition lost.
 With it: pages of all sizes (`benchmarks/lib/mixed_scans.py`). Wanted: with gears no session holds another amount than at its first work, over
-`--pages` pages; without them (`GE_USE_STATIC_MEMORY=0`, widths in steps of 16 to 64 px, no memory mark) the reader's grows,
-over `--without`.
+`--pages` pages; without them (`GE_USE_STATIC_MEMORY=0`, no memory mark) each session whose shapes vary holds more in the end, over `--without`. How much
+more is told and not judged: lines still come in steps of 16 to 64 px there, as on ONNX Runtime, so that the reader has some 40 widths to meet, not 3,000.
 The double computes each shape once here and answers every later call of it the same: the text means nothing, and thousands of pages are affordable.
 One document in ten of these is looked at by the layout network, which has one shape only and would cost most of the time.
 
@@ -48,8 +48,6 @@ ROUND = 100
 LOOKED_AT = 10 * DOCUMENT
 """Pages from one document that the layout network looks at to the next."""
 WITHOUT = 200
-GROWTH = 2.0
-"""Times as much device memory at the end as at the first work: what counts as growing."""
 LOST = r'docfleet_rebalances_total\{event="lost"\}'
 FAILED = r'docfleet_child_restarts_total\{child="npu-[^"]+",reason="(?:failed|died|stalled)"\}'
 ON_DOUBLE = {"DOCFLEET_ENGINES__KIND": "ascend", "DOCFLEET_ENGINES__ASCEND_CALL_TIMEOUT_S": "300"}
@@ -230,13 +228,15 @@ def without_gears(report: Report, place: Place, pages: int, minutes: float) -> b
         good = many(report, fleet, card, pages, minutes)
         sessions = npu_calls.sessions(card.calls(), npu_calls.gears())
     told(report, sessions)
-    reader = [session for session in sessions if session.model.startswith("ppocrv6-rec")]
-    grown = max((session.last / session.first for session in reader if session.first), default=0.0)
+    times = npu_calls.grown(sessions)
+    said = ", ".join(f"{name.rsplit('-', 2)[0]} {number:.1f}" for name, number in sorted(times.items()))
     return all(
         [
             verdict(report, good == pages, f"{good} of {pages} pages in documents that succeeded"),
             verdict(
-                report, grown >= GROWTH, f"a reader's session holds {grown:.1f} times what it held at its first work"
+                report,
+                bool(times) and min(times.values()) > 1.0,
+                f"every network of several shapes holds more than at its first work, times as much: {said}",
             ),
         ]
     )

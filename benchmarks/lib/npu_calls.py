@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -70,3 +71,15 @@ def _session(model: str, calls: Sequence[Call], known: set[str]) -> Session:
 def flat(found: Iterable[Session]) -> bool:
     """No session that worked held another amount than at its first work."""
     return all(session.first == session.last == session.most for session in found)
+
+
+def grown(found: Iterable[Session]) -> dict[str, float]:
+    """Network to device memory in the end, as times what was held at the first work: of its sessions the one that grew least.
+
+    Only networks with several gears, which can meet a new shape, and sessions that worked.
+    """
+    times: dict[str, float] = {}
+    for session in found:
+        if session.gears > 1 and session.first:
+            times[session.model] = min(session.last / session.first, times.get(session.model, math.inf))
+    return times

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.lib.npu_calls import flat, gears, sessions
+from benchmarks.lib.npu_calls import flat, gears, grown, sessions
 from shared.models.manifest import manifest
 from shared.models.reader import NAME
 
@@ -42,6 +42,15 @@ def test_memory_that_moved_is_not_flat(later: tuple[int, int]) -> None:
     found = sessions([*WARM, call("1,3,8,16"), *(call("1,3,8,16", held=held) for held in later)], KNOWN)
     assert not flat(found)
     assert (found[0].first, found[0].last, found[0].most) == (100, later[1], 101)
+
+
+def test_how_much_each_network_that_takes_several_shapes_has_grown() -> None:
+    """By network the session that grew least; one that did not work, and a network of one shape, say nothing."""
+    known = {**KNOWN, "fixed": {"1,3,8,8"}}
+    calls = [call("1,3,8,16"), call("1,3,8,17", held=300), call("1,3,8,16", pid=2), call("1,3,8,18", pid=2, held=150)]
+    calls += [call("1,3,8,16", pid=3, zeros=True), {**call("1,3,8,8", pid=4), "model": "fixed"}]
+    assert grown(sessions(calls, known)) == {"small": 1.5}
+    assert grown(sessions(calls[-1:], known)) == {}
 
 
 def test_each_process_is_a_session() -> None:
