@@ -22,15 +22,14 @@ from confluent_kafka import KafkaException
 
 from shared import faultpoints
 from shared.children.preference import in_lane
-from shared.contracts.errors import ErrorCode, Unavailable
 from shared.settings import Settings
 from shared.streams import traced
 from shared.streams.admission import Admission
-from shared.streams.backlog import lag, oldest
 from shared.streams.bridge import Bridge
 from shared.streams.catalog import load
 from shared.streams.clients import group_of
 from shared.streams.control import Cancelled, Control
+from shared.streams.gauges import Gauges
 from shared.streams.life import Life
 from shared.streams.offsets import PROBATION, OffsetTracker
 from shared.streams.outputs import Outputs
@@ -38,6 +37,7 @@ from shared.streams.poller import Poller
 from shared.streams.rebalance import Start
 from shared.streams.refusals import refused
 from shared.streams.stage import Stage
+from shared.streams.starting import started
 from shared.streams.waiting import Away
 from shared.streams.work import Assignment, Commit, Item, Place, Polled
 from shared.telemetry import metrics, spans
@@ -47,9 +47,6 @@ log = structlog.get_logger()
 
 GRACE_S = 5.0
 """After the drain budget: for cancelled calls to end and the last commit."""
-
-TELL_S = 0.5
-"""Between two looks at how far the start is."""
 
 HIGH_WATER_BYTES = 4 * 2**20
 """Of values that wait, per partition; foreign records may be large."""
@@ -83,7 +80,7 @@ class Runner:
     async def run(self) -> None:
         """Work until `stop`. Raises what broke the consumer, or what `stage.start` raised."""
         self._loop = asyncio.get_running_loop()
-        self._begin_counting()
+        self._gauges = Gauges(self._topics, self._admission)
         self._outputs = Outputs(self._settings, self._stage.name)
         self._life = Life(
             self._stage,
@@ -111,9 +108,11 @@ class Runner:
             self._poller.start()  # forming the group and warming up overlap: there is nobody to take partitions from
         committing: asyncio.Task[None] | None = None
         try:
-            await self._start_stage()
-            if not self._settings.kafka.embedded and not self._stopping.is_set():
-                self._poller.start()
+            if await started(self._stage, self._health, self._stopping):
+                self._warm = True
+                self._pump()
+                if not self._settings.kafka.embedded:
+                    self._poller.start()
             committing = self._loop.create_task(self._commit_regularly())
             await self._stopping.wait()
         finally:
@@ -122,43 +121,6 @@ class Runner:
             await self._end(control)
         if self._broken is not None:
             raise self._broken
-
-    async def _start_stage(self) -> None:
-        starting = self._loop.create_task(self._warm_up())
-        telling = self._loop.create_task(self._tell_start())
-        stopping = self._loop.create_task(self._stopping.wait())
-        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        telling.cancel()
-        if not starting.done():
-            starting.cancel()
-            await asyncio.wait({starting})
-        elif not self._stopping.is_set():
-            starting.result()
-            self._warm = True
-            self._health.ready("stage", True)
-            self._pump()
-
-    async def _tell_start(self) -> None:
-        """Readiness says how far a long start is, where the stage knows."""
-        told = ""
-        while True:
-            await asyncio.sleep(TELL_S)
-            if (note := getattr(self._stage, "starting", "")) != told:
-                told = note
-                self._health.ready("stage", False, note)
-
-    async def _warm_up(self) -> None:
-        pause = 1.0
-        while True:
-            try:
-                return await self._stage.start()
-            except Unavailable as away:
-                log.warning("can't start yet", what=away.what, why=str(away))
-                self._health.ready("stage", False, str(away), away=True)
-                metrics.UNAVAILABLE.labels(what=away.what).inc()
-                await asyncio.sleep(pause)
-                pause = min(away.longest_s or 30.0, pause * 2)
 
     def stop(self) -> None:
         """Drain and end. A second call abandons what is in flight at once."""
@@ -201,8 +163,7 @@ class Runner:
                 max(0.0, time.time() - item.polled.timestamp_ms / 1000), exemplar=metrics.exemplar(item.trace)
             )
             self._tasks[item] = self._loop.create_task(self._work(item))
-        metrics.IN_FLIGHT.set(len(self._admission.admitted))
-        metrics.IN_FLIGHT_BYTES.set(self._admission.bytes)
+        self._gauges.in_flight()
         self._repause()
 
     def _admitting(self) -> bool:
@@ -220,8 +181,7 @@ class Runner:
         if paused != self._paused:
             self._paused = frozenset(paused)
             self._poller.pause(self._paused)
-            for topic in self._topics:
-                metrics.PAUSED.labels(topic=topic).set(sum(place[0] == topic for place in paused))
+            self._gauges.paused(paused)
 
     # --- processed, produced, completed -------------------------------------------------------------------------------
 
@@ -290,7 +250,7 @@ class Runner:
         while True:
             await asyncio.sleep(self._limits.commit_interval_s)
             self._health.beat("loop")
-            self._tell()
+            self._gauges.behind(self._poller.ends)
             commits = []
             for assignment in self._admission.assignments():
                 commit = assignment.commit()
@@ -298,14 +258,6 @@ class Runner:
                     commits.append(commit)
             if commits:
                 self._poller.commit(commits)
-
-    def _tell(self) -> None:
-        """Gauges of what is behind."""
-        behind = lag(self._admission.assignments(), self._poller.ends)
-        ages = oldest(self._admission.oldest(), time.time())
-        for topic in self._topics:
-            metrics.LAG.labels(topic=topic).set(behind[topic])
-            metrics.OLDEST.labels(topic=topic).set(ages.get(topic, 0.0))
 
     def committed(self, commits: list[Commit], ok: bool) -> None:
         """The broker answered; what it refused is sent again at the next interval."""
@@ -327,7 +279,7 @@ class Runner:
             new.append(assignment)
         self._health.ready("group", True)
         self._health.ready("broker", True)
-        self._count_assigned()
+        self._gauges.assigned()
         claiming = self._loop.create_task(self._claim(new))
         self._claims.add(claiming)
         claiming.add_done_callback(self._claims.discard)
@@ -379,23 +331,8 @@ class Runner:
     def _close(self, assignments: list[Assignment]) -> None:
         for assignment in assignments:
             assignment.open = False
-        self._count_assigned()
+        self._gauges.assigned()
         self._pump()
-
-    def _count_assigned(self) -> None:
-        places = [assignment.place for assignment in self._admission.assignments()]
-        for topic in self._topics:
-            metrics.ASSIGNED.labels(topic=topic).set(sum(place[0] == topic for place in places))
-
-    def _begin_counting(self) -> None:
-        """What alerts and dashboards look at is there from the start: a rate needs a first value to rise from."""
-        for topic in self._topics:
-            metrics.PROCESSED.labels(topic=topic)
-            metrics.PAUSED.labels(topic=topic).set(0)
-            for code in ErrorCode:
-                metrics.DEAD_LETTERED.labels(topic=topic, code=str(code))
-        for outcome in ("ok", "refused"):
-            metrics.COMMITS.labels(outcome=outcome)
 
     # --- cancelled, broken --------------------------------------------------------------------------------------------
 
