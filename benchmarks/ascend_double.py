@@ -7,8 +7,9 @@ case lost with every new one. Times say nothing about a card. `docfleet fleet` r
 Without `--memory`: all scans of the bench, on the double and on ONNX Runtime (f32, batches as on the NPU). Wanted: the same documents, every gear
 warm before the first work, no call outside of the gears, no session failed, no partition lost.
 With it: pages of all sizes (`benchmarks/lib/mixed_scans.py`). Wanted: with gears no session holds another amount than at its first work, over
-`--pages` pages; without them (`GE_USE_STATIC_MEMORY=0`, no memory mark) each session whose shapes vary holds more in the end, over `--without`. How much
-more is told and not judged: lines still come in steps of 16 to 64 px there, as on ONNX Runtime, so that the reader has some 40 widths to meet, not 3,000.
+`--pages` pages; without them (`GE_USE_STATIC_MEMORY=0`, no memory mark) each session whose shapes vary holds more in the end, over `--without`.
+How much more is told and not judged: lines still come in steps of 16 to 64 px there, as on ONNX Runtime, so that the reader has some
+40 widths to meet and not 3,000.
 The double computes each shape once here and answers every later call of it the same: the text means nothing, and thousands of pages are affordable.
 One document in ten of these is looked at by the layout network, which has one shape only and would cost most of the time.
 
