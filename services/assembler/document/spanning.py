@@ -12,6 +12,7 @@ from statistics import median
 
 import msgspec
 
+from services.assembler.document import grouped
 from services.assembler.document.text import Piece
 
 MIDDLE = 0.35
@@ -93,14 +94,23 @@ def _in_free_columns(
 
 
 def _over_columns(cells: Sequence[Spanned], strips: Sequence[tuple[float, float]]) -> list[Spanned]:
-    """Names of the first row that hang over several columns, all of which have a name of their own below, cover them."""
+    """Names of the first row that hang over several columns, all of which have a name of their own below, cover them.
+
+    Where names beside both rows and names of single columns below leave no column out, those of the first row share all that is left.
+    """
     taken = {
         c for cell in cells if cell.row == 0 and cell.row_span > 1 for c in range(cell.columns[0], cell.columns[1] + 1)
     }
-    tops = [cell for cell in cells if cell.row == 0 and cell.row_span == 1]
+    tops = sorted((cell for cell in cells if cell.row == 0 and cell.row_span == 1), key=_middle)
     below = {
         cell.columns[0] for cell in cells if cell.row == 1 and cell.row_span == 1 and cell.columns[0] == cell.columns[1]
     }
+    free = [column for column in range(len(strips)) if column not in taken]
+    if taken and set(free) <= below:
+        shared = grouped.shares([_middle(cell) for cell in tops], strips, free)
+        if shared is not None:
+            whole = {id(cell): span for cell, span in zip(tops, shared, strict=True)}
+            return [msgspec.structs.replace(cell, columns=whole.get(id(cell), cell.columns)) for cell in cells]
     widened: dict[int, Span] = {}
     for cell in tops:
         others = {c for other in tops if other is not cell for c in range(other.columns[0], other.columns[1] + 1)}
@@ -111,6 +121,10 @@ def _over_columns(cells: Sequence[Spanned], strips: Sequence[tuple[float, float]
     if any(a[1] >= b[0] for a, b in pairwise(spans)):
         return list(cells)
     return [msgspec.structs.replace(cell, columns=widened[id(cell)]) if id(cell) in widened else cell for cell in cells]
+
+
+def _middle(cell: Spanned) -> float:
+    return (min(p.box[0] for p in cell.pieces) + max(p.box[2] for p in cell.pieces)) / 2
 
 
 def _best_cover(cell: Spanned, strips: Sequence[tuple[float, float]], free: set[int]) -> Span | None:

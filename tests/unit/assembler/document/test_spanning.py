@@ -111,6 +111,80 @@ def test_names_between_rows_one_after_the_other_share_no_place() -> None:
     assert found["two"][2] == 1
 
 
+def test_two_names_over_two_columns_each_share_what_lies_below() -> None:
+    """The second stands over the middle of a column whose white reaches far beyond its words: nothing on the page says where that ends."""
+    head = [
+        piece(277, 292, 10, "Left pair"), piece(424, 439, 10, "Right pair"), piece(120, 135, 18.4, "Name"),
+        piece(209, 224, 26.8, "a"), piece(293, 308, 26.8, "b"), piece(373, 388, 26.8, "c"), piece(440, 455, 26.8, "d"),
+    ]  # fmt: skip
+    rows = [
+        one
+        for row in range(5)
+        for one in (
+            piece(120, 144, 43.8 + 16.8 * row, f"n{row}"), piece(268, 280, 43.8 + 16.8 * row, f"a{row}"),
+            piece(346, 360, 43.8 + 16.8 * row, f"b{row}"), piece(414, 427, 43.8 + 16.8 * row, f"c{row}"),
+            piece(440, 464, 43.8 + 16.8 * row, f"d{row}"),
+        )
+    ]  # fmt: skip
+    found = cells([*head, *rows])
+    assert (found["Left pair"], found["Right pair"]) == ((0, 1, 1, 2, True), (0, 3, 1, 2, True))
+    assert found["Name"] == (0, 0, 2, 1, True)
+    assert [found[name][:2] for name in "abcd"] == [(1, 1), (1, 2), (1, 3), (1, 4)]
+    assert found["d4"][:2] == (6, 4)
+
+
+def test_a_name_over_columns_of_which_the_first_is_far_left_of_its_numbers() -> None:
+    head = [
+        piece(310, 361, 10, "Both"), piece(73, 85, 20.4, "Name"), piece(451, 467, 20.4, "Last"),
+        piece(233, 254, 30.8, "Left"), piece(325, 379, 30.8, "Right"),
+    ]  # fmt: skip
+    rows = [
+        one
+        for row in range(5)
+        for one in (
+            piece(73, 179, 51.6 + 20.8 * row, f"n{row}"), piece(293, 313, 51.6 + 20.8 * row, f"{row}1"),
+            piece(424, 438, 51.6 + 20.8 * row, f"{row}2"), piece(451, 471, 51.6 + 20.8 * row, f"{row}3"),
+        )
+    ]  # fmt: skip
+    found = cells([*head, *rows])
+    assert found["Both"] == (0, 1, 1, 2, True)
+    assert (found["Name"], found["Last"]) == ((0, 0, 2, 1, True), (0, 3, 2, 1, True))
+    assert (found["Left"], found["Right"], found["41"]) == (
+        (1, 1, 1, 1, True), (1, 2, 1, 1, True), (6, 1, 1, 1, False),
+    )  # fmt: skip
+
+
+def test_a_number_in_a_column_much_wider_than_it_belongs_there() -> None:
+    rows = [
+        one
+        for row in range(5)
+        for one in (
+            piece(73, 99, 28 + 19 * row, f"n{row}"),
+            piece(399, 414, 28 + 19 * row, f"{row}1"),
+            piece(422, 444, 28 + 19 * row, f"{row}2"),
+        )
+    ]
+    found = cells([piece(73, 91, 9, "Name"), piece(285, 311, 9, "One"), piece(422, 440, 9, "Two"), *rows])
+    assert [found[f"{row}1"][:2] for row in range(5)] == [(row + 1, 1) for row in range(5)]
+    assert [found[f"{row}2"][:2] for row in range(5)] == [(row + 1, 2) for row in range(5)]
+
+
+def test_lines_of_a_cell_above_and_below_the_others_of_its_row_are_its_own() -> None:
+    """Cells set in the middle of their row: of two lines, one stands above all other cells and one below."""
+    low = 82 + 8
+    pieces = [
+        *body(10, 4),
+        piece(52, 80, low, "n4"),
+        piece(255, 269, low, "41"),
+        piece(465, 486, low, "43"),
+        piece(328, 345, low - 6.3, "in"),
+        piece(328, 352, low + 6.3, "repair"),
+    ]
+    found = cells(pieces)
+    assert found["in repair"] == (4, 2, 1, 1, False)
+    assert (found["n4"], found["41"]) == ((4, 0, 1, 1, False), (4, 1, 1, 1, False))
+
+
 @given(
     st.lists(
         st.tuples(st.integers(0, 12), st.integers(0, 30), st.integers(1, 12)).map(
