@@ -19,7 +19,7 @@ from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import CacheEntry, DoneMark, Inspection
 from shared.contracts.records import DocumentForgotten
 from shared.objects import keys
-from shared.objects.store import ObjectStore
+from shared.objects.store import ObjectStore, optional
 from shared.settings import Settings
 
 AT_ONCE = 16
@@ -70,7 +70,7 @@ class Removal:
     async def erase(self, document_id: str, sender: Sender, drain_s: float = DRAIN_S) -> int:
         """Remove everything of one document, whatever state it is in; the number of objects. Raises `Unavailable`, and `source_missing` when
         nothing is stored of it."""
-        stored = await self._read(keys.done(document_id))
+        stored = await optional(self._store, self._bucket, keys.done(document_id))
         mark = decode(stored, DoneMark) if stored is not None else None
         generations = await self._generations(document_id)
         if mark is None and not generations:
@@ -105,7 +105,10 @@ class Removal:
     async def _ended_before(self, oldest: float) -> AsyncIterator[DoneMark]:
         try:
             async for stat in self._store.walk(self._bucket, keys.done("")):
-                if stat.last_modified < oldest and (data := await self._read(stat.key)) is not None:
+                if (
+                    stat.last_modified < oldest
+                    and (data := await optional(self._store, self._bucket, stat.key)) is not None
+                ):
                     mark = decode(data, DoneMark)
                     if not mark.removed:
                         yield mark
@@ -134,14 +137,14 @@ class Removal:
 
     async def _cache_of(self, document_id: str, generation: int) -> list[str]:
         """The cache entry that points to this document's results, and the leases of its content. An entry of another document stays."""
-        stored = await self._read(keys.inspection(document_id, generation))
+        stored = await optional(self._store, self._bucket, keys.inspection(document_id, generation))
         if stored is None:
             return []
         inspection = decode(stored, Inspection)
         entry = keys.cache(
             inspection.tenant, inspection.source.sha256 or "", inspection.options_hash, inspection.pipeline_fingerprint
         )
-        pointing = await self._read(entry)
+        pointing = await optional(self._store, self._bucket, entry)
         if pointing is not None and decode(pointing, CacheEntry).document_id != document_id:
             return []
         leases = [key async for key in self._walk(self._bucket, f"{entry}.lease/")]
@@ -154,14 +157,6 @@ class Removal:
         except DocfleetError as error:
             if error.code is not ErrorCode.source_missing:  # the bucket is not there
                 raise
-
-    async def _read(self, key: str) -> bytes | None:
-        try:
-            return await self._store.get(self._bucket, key)
-        except DocfleetError as error:
-            if error.code is ErrorCode.source_missing:
-                return None
-            raise
 
     async def _delete(self, objects: list[tuple[str, str]]) -> None:
         for start in range(0, len(objects), AT_ONCE):

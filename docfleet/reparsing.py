@@ -18,7 +18,7 @@ from shared.contracts.options import Priority
 from shared.contracts.records import DocumentSubmitted
 from shared.models.fingerprint import pipeline_fingerprint
 from shared.objects import keys
-from shared.objects.store import ObjectStore
+from shared.objects.store import ObjectStore, optional
 from shared.settings import Settings
 
 
@@ -49,8 +49,8 @@ async def reparse(
     today = pipeline_fingerprint(settings)
     counts = Reparsed()
     async for mark in _marks(store, bucket, documents):
-        envelope = await _read(store, bucket, keys.envelope(mark.document_id, mark.generation))
-        inspection = await _read(store, bucket, keys.inspection(mark.document_id, mark.generation))
+        envelope = await optional(store, bucket, keys.envelope(mark.document_id, mark.generation))
+        inspection = await optional(store, bucket, keys.inspection(mark.document_id, mark.generation))
         if mark.removed or envelope is None:
             counts.gone += 1
             continue
@@ -79,22 +79,13 @@ async def reparse(
 
 async def _marks(store: ObjectStore, bucket: str, documents: Sequence[str]) -> AsyncIterator[DoneMark]:
     for document_id in documents:
-        data = await _read(store, bucket, keys.done(document_id))
+        data = await optional(store, bucket, keys.done(document_id))
         if data is None:
             raise DocfleetError(ErrorCode.source_missing, f"document {document_id} has not ended, or is not known")
         yield decode(data, DoneMark)
     if documents:
         return
     async for stat in store.walk(bucket, keys.done("")):
-        data = await _read(store, bucket, stat.key)
+        data = await optional(store, bucket, stat.key)
         if data is not None:
             yield decode(data, DoneMark)
-
-
-async def _read(store: ObjectStore, bucket: str, key: str) -> bytes | None:
-    try:
-        return await store.get(bucket, key)
-    except DocfleetError as error:
-        if error.code is ErrorCode.source_missing:
-            return None
-        raise

@@ -19,12 +19,12 @@ import msgspec
 from docfleet.deadletters import DeadLetters, Reader
 from docfleet.sending import Sender
 from shared.contracts.codec import decode, encode
-from shared.contracts.errors import DocfleetError, ErrorCode
+from shared.contracts.errors import ErrorCode
 from shared.contracts.layout import DoneMark
 from shared.contracts.options import Priority
 from shared.contracts.records import DocumentSubmitted
 from shared.objects import keys
-from shared.objects.store import ObjectStore
+from shared.objects.store import ObjectStore, optional
 from shared.streams import deadletter
 from shared.streams.catalog import load
 from shared.streams.deadletter import Letter, Mark
@@ -139,7 +139,7 @@ async def _decided(
             return _skip(letter, f"the document was parsed again since; see {chosen.name}")
         return Decision(letter=letter, action="with", reason=chosen.name)
     generation = letter.generation + 1
-    stored = await _read(store, bucket, keys.done(letter.document_id))
+    stored = await optional(store, bucket, keys.done(letter.document_id))
     mark = decode(stored, DoneMark) if stored is not None else None
     if mark is not None and (reason := _settled(mark, letter)):
         return _skip(letter, reason)
@@ -148,7 +148,7 @@ async def _decided(
     ended = mark is not None and mark.generation >= letter.generation
     if not also_open and not ended and not await _rejected(letter, store, bucket):
         return _skip(letter, "the document has not ended yet; later, or --also-open")
-    envelope = await _read(store, bucket, keys.envelope(letter.document_id, letter.generation))
+    envelope = await optional(store, bucket, keys.envelope(letter.document_id, letter.generation))
     if envelope is None:
         return _as_bytes(letter, generation)
     submission = decode(envelope, DocumentSubmitted)
@@ -230,12 +230,3 @@ def _mark(sender: Sender, mark: Mark) -> None:
     head = [(deadletter.MARK, mark.action.encode()), ("content-type", b"application/json")]
     key = mark.document_id
     sender.send_raw(deadletter.TOPIC, key, encode(mark), headers=head, partition=mark.partition)
-
-
-async def _read(store: ObjectStore, bucket: str, key: str) -> bytes | None:
-    try:
-        return await store.get(bucket, key)
-    except DocfleetError as error:
-        if error.code is ErrorCode.source_missing:
-            return None
-        raise

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from shared.contracts.codec import decode, encode
-from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import DoneMark
 from shared.objects import keys
-from shared.objects.store import ObjectStore
+from shared.objects.store import ObjectStore, optional
 
 
 async def mark_ended(store: ObjectStore, bucket: str, mark: DoneMark, *, decided: bool) -> None:
@@ -17,12 +16,8 @@ async def mark_ended(store: ObjectStore, bucket: str, mark: DoneMark, *, decided
     a document that was parsed and whose object is gone since is rejected at its next submission too, and the join knows better. So only
     compose, told by the join, is `decided`.
     """
-    try:
-        stored = decode(await store.get(bucket, keys.done(mark.document_id)), DoneMark)
-    except DocfleetError as error:
-        if error.code is not ErrorCode.source_missing:
-            raise
-    else:
+    if (before := await optional(store, bucket, keys.done(mark.document_id))) is not None:
+        stored = decode(before, DoneMark)
         if stored.generation > mark.generation:
             return
         if stored.generation == mark.generation and (stored.removed or not decided or stored == mark):

@@ -13,6 +13,8 @@ from typing import Protocol
 
 import msgspec
 
+from shared.contracts.errors import DocfleetError, ErrorCode
+
 LISTED = 1_000
 """Objects that a listing hands over at once: S3's own page."""
 
@@ -83,3 +85,13 @@ class ObjectStore(Protocol):
     async def close(self) -> None:
         """Let connections and threads go."""
         ...
+
+
+async def optional(store: ObjectStore, bucket: str, key: str) -> bytes | None:
+    """An object, or none where it is not there. Raises `Unavailable`."""
+    try:
+        return await store.get(bucket, key)
+    except DocfleetError as error:
+        if error.code is ErrorCode.source_missing:
+            return None
+        raise

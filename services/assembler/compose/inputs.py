@@ -13,7 +13,7 @@ from shared.contracts.errors import DocfleetError, ErrorCode, ErrorInfo, Phase
 from shared.contracts.layout import Inspection, TaskError
 from shared.contracts.records import ComposePage
 from shared.objects import keys
-from shared.objects.store import ObjectStore
+from shared.objects.store import ObjectStore, optional
 
 INSPECTIONS = 32
 """Documents whose inspection is remembered; a long one has some 100 kB of page geometry."""
@@ -93,12 +93,7 @@ class Inputs:
 
     async def optional(self, key: str) -> bytes | None:
         """An object, or none when it is not there."""
-        try:
-            return await self._store.get(self._bucket, key)
-        except DocfleetError as error:
-            if error.code is ErrorCode.source_missing:
-                return None
-            raise
+        return await optional(self._store, self._bucket, key)
 
     async def _why(self, document_id: str, generation: int, number: int) -> list[ErrorInfo]:
         """The stored errors of a page that could not be composed."""
