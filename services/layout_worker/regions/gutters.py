@@ -2,7 +2,9 @@
 
 The layout network boxes whole pages of columns as one text. Order can only be found between regions, so such a region is cut: at the
 gutter, the vertical white strip with the most lines standing beside each other on both sides, and above and below the lines that cross
-it; each part again by the same rule. A line that crosses stands alone in its row; where many don't, it is no gutter.
+it; each part again by the same rule. A line that crosses stands alone in its row; where many don't, it is no gutter. Where there is none
+for the whole region, or lines of other columns cross it, there may be above or below white that runs through it: three columns over a
+picture, two under it.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ COLUMN, COLUMN_LINE = 10.0, 4.0
 """Least width of a column and of its median line, in line heights: bullets, numbers and short names before text are no column."""
 PAIRS = 3
 """Lines on each side that must have a neighbour on the other."""
+BAND = 2.0
+"""Height of white through a region, in line heights, above and below which columns may be others: a picture, a heading. Between paragraphs
+there is less."""
 MOST_EDGES = 12
 """Places tried of each kind."""
 MOST_LINES = 400
@@ -35,6 +40,8 @@ class _Gutter(msgspec.Struct, frozen=True):
     right: list[TextLine]
     crossing: list[TextLine]
     worth: float
+    crossed: int
+    """How many lines cross it that have others beside them: those of other columns."""
 
 
 def parts(lines: Sequence[TextLine]) -> list[list[TextLine]]:
@@ -42,9 +49,12 @@ def parts(lines: Sequence[TextLine]) -> list[list[TextLine]]:
     upright = [line for line in lines if not line.vertical]
     if len(upright) < 2 * PAIRS or len(upright) < 0.8 * len(lines) or len(lines) > MOST_LINES:
         return [list(lines)]
-    gutter = _gutter(sorted(lines, key=_place), median(line.bbox[3] - line.bbox[1] for line in upright))
-    if gutter is None:
-        return [list(lines)]
+    height = median(line.bbox[3] - line.bbox[1] for line in upright)
+    gutter = _gutter(sorted(lines, key=_place), height)
+    if gutter is None or gutter.crossed >= PAIRS:
+        found = _of_stretches(lines, height)
+        if gutter is None or len(found) > 1:
+            return found
     out: list[list[TextLine]] = []
     across: list[TextLine] = []
     for crossing, left, right in _bands(gutter):
@@ -56,6 +66,21 @@ def parts(lines: Sequence[TextLine]) -> list[list[TextLine]]:
         else:
             across = [*across, *left, *right, *crossing]
     return [*out, across] if across else out
+
+
+def _of_stretches(lines: Sequence[TextLine], height: float) -> list[list[TextLine]]:
+    """The parts of each stretch between wide white; one part where no stretch has columns."""
+    stretches: list[list[TextLine]] = []
+    reached = -math.inf
+    for line in sorted(lines, key=_place):
+        if not stretches or line.bbox[1] - reached >= BAND * height:
+            stretches.append([])
+        stretches[-1].append(line)
+        reached = max(reached, line.bbox[3])
+    found = [parts(stretch) for stretch in stretches] if len(stretches) > 1 else []
+    if all(len(held) == 1 for held in found):
+        return [list(lines)]
+    return [part for held in found for part in held]
 
 
 def _bands(gutter: _Gutter) -> list[tuple[list[TextLine], list[TextLine], list[TextLine]]]:
@@ -89,9 +114,10 @@ def _gutter(lines: list[TextLine], height: float) -> _Gutter | None:
             continue
         sides = {id(line) for line in (*left, *right)}
         crossing = [line for line in lines if id(line) not in sides]
-        worth = pairs - 2.0 * len(_paired(crossing, [*left, *right], 0.5))
+        crossed = len(_paired(crossing, [*left, *right], 0.5))
+        worth = pairs - 2.0 * crossed
         if worth > 0 and (best is None or worth > best.worth):
-            best = _Gutter(left, right, crossing, worth)
+            best = _Gutter(left, right, crossing, worth, crossed)
     return best
 
 

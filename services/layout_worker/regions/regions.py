@@ -122,11 +122,20 @@ def _is_news(
     """Whether a box of the network says something that is not known for sure, or refuted."""
     if any(iou(box.bbox, seal) > SAME_SEAL for seal in drawn.seals) or doubts.is_no_picture(box, lines, page):
         return False
+    if box.label == "picture" and _is_picture_and_text(box.bbox, drawn.figures, lines):
+        return False
     if box.label in ("picture", "table") and sum(share_inside(f.bbox, box.bbox) > OWN for f in fields) >= FORM:
         return False
     if box.label == "table" and any(share_inside(table.bbox, box.bbox) > SAME_FIGURE for table in tables):
         return False
     return not any(share_inside(box.bbox, table.bbox) >= ON_TABLE for table in tables)
+
+
+def _is_picture_and_text(bbox: Box, figures: Sequence[Box], lines: Sequence[TextLine]) -> bool:
+    """Whether the network boxed a picture that the page places together with the text around it."""
+    within = [line for line in lines if share_inside(line.bbox, bbox) > OWN]
+    small = any(share_inside(f, bbox) > OWN and area(f) < SAME_FIGURE * area(bbox) for f in figures)
+    return small and doubts.is_full_of_text(bbox, within)
 
 
 def _is_known_figure(bbox: Box, drafts: Sequence[Draft]) -> bool:

@@ -42,6 +42,22 @@ def test_three_columns_are_three_parts():
     assert names(parts(lines)) == [["a"], ["b"], ["c"]]
 
 
+def test_three_columns_over_a_picture_and_two_under_it():
+    """Neither gutter runs through the whole: the columns of the other half cross it."""
+    lines = (
+        column("a", 50, 200, 9)
+        + column("b", 215, 365, 9)
+        + column("c", 380, 530, 9)
+        + column("d", 50, 280, 20, top=320)
+        + column("e", 300, 530, 20, top=320)
+    )
+    assert names(parts(lines)) == [["a"], ["b"], ["c"], ["d"], ["e"]]
+
+
+def test_white_through_a_region_without_columns_leaves_it_whole():
+    assert names(parts(column("a", 50, 550, 9) + column("b", 50, 550, 9, top=320))) == [["a", "b"]]
+
+
 def test_what_crosses_the_gutter_cuts_above_and_below():
     lines = (
         column("t", 50, 550, 3, top=60)

@@ -28,10 +28,11 @@ def line(x0, y0, x1, y1, text="x"):
     return TextLine(bbox=[x0, y0, x1, y1], text=text)
 
 
-def built(boxes, lines, *, seals=(), detected=True, max_regions=500, red=()):
+def built(boxes, lines, *, seals=(), figures=(), detected=True, max_regions=500, red=()):
     pieces = [Piece(item, index in red) for index, item in enumerate(lines)]
     kept = clean(boxes, WIDTH, HEIGHT, 0.3)
-    return build(kept, Drawn(seals=list(seals)), pieces, WIDTH, HEIGHT, detected=detected, max_regions=max_regions)
+    drawn = Drawn(seals=list(seals), figures=list(figures))
+    return build(kept, drawn, pieces, WIDTH, HEIGHT, detected=detected, max_regions=max_regions)
 
 
 def region_with(drafts: list[Draft], text: str) -> Draft:
@@ -126,6 +127,15 @@ def test_a_weak_picture_over_text_is_none():
     lines = [line(20, 20 + 80 * row, 120, 32 + 80 * row) for row in range(5)]
     assert [d.label for d in built([box("picture", 0, 0, 400, 600, 0.4)], lines)] == ["text"] * 5
     assert [d.label for d in built([box("picture", 0, 0, 400, 600, 0.4)], lines[:2])] == ["picture", "text"]
+
+
+def test_a_picture_of_the_page_boxed_with_the_text_around_it_is_that_picture_and_text():
+    lines = [line(50, 100 + 12 * row, 280, 110 + 12 * row, f"a{row}") for row in range(15)]
+    lines += [line(310, 100 + 12 * row, 540, 110 + 12 * row, f"b{row}") for row in range(15)]
+    lines += [line(50, 420 + 12 * row, 540, 430 + 12 * row, f"c{row}") for row in range(20)]
+    drafts = built([box("picture", 50, 112, 545, 660, 0.61)], lines, figures=[[50, 300, 545, 400]])
+    assert [d.bbox for d in drafts if d.label == "picture"] == [[50, 300, 545, 400]]
+    assert sorted("".join(sorted({one.text[0] for one in d.lines})) for d in drafts if d.lines) == ["a", "b", "c"]
 
 
 def test_a_picture_that_is_mostly_text_is_text():
