@@ -27,7 +27,7 @@ class Failure(StrEnum):
 
 
 CODE = re.compile(r"\[(-?\d+)\]\[")
-DEVICE = re.compile(r"\b50(7\d{3}|8\d{3})\b|0x7020014|[Oo]pen device|[Dd]evice .*lost|heartbeat")
+DEVICE = re.compile(r"\b50[78]\d{3}\b|0x7020014|[Oo]pen device|[Dd]evice .*lost|heartbeat")
 """507xxx and 508xxx are the runtime's codes for errors inside driver and device: 507010 no heartbeat, 507014 and 507015 an AI core's
 timeout and exception, 507017 and 507018 an AI CPU's, 507033 the device cannot be set up, 507899 the driver (acl error codes, rt)."""
 MEMORY = re.compile(r"\b207001\b|\bEL0004\b|\b207018\b|[Oo]ut of memory|memory allocation fail|bad.?alloc")
@@ -51,12 +51,11 @@ def failure_of(error: Exception, printed: str) -> Failure:
     """What an exception of ais_bench means, given what was printed during the call."""
     message = str(error)
     told = f"{message}\n{printed}"
-    code = code_of(message)
     if isinstance(error, ValueError | TypeError):
         return Failure.refused
-    if code == BAD_ALLOCATION or isinstance(error, MemoryError) or MEMORY.search(told):
+    if code_of(message) == BAD_ALLOCATION or isinstance(error, MemoryError) or MEMORY.search(told):
         return Failure.memory
-    if (code is not None and 507_000 <= code < 509_000) or DEVICE.search(told):
+    if DEVICE.search(told):
         return Failure.device
     if SHAPE.search(told):
         return Failure.shape

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,57 @@ def test_what_an_error_means_is_in_its_code_or_in_what_was_printed(
     error: Exception, printed: str, failure: Failure
 ) -> None:
     assert failure_of(error, printed) is failure
+
+
+GENERAL = RuntimeError("[-1][ACL: general failure] ")
+
+
+@pytest.mark.parametrize(
+    ("printed", "failure"),
+    [
+        ("runtime result = 207001", Failure.memory),
+        ("EL0004: see above", Failure.memory),
+        ("runtime result = 207018", Failure.memory),
+        ("driver error: out of memory", Failure.memory),
+        ("Out of memory", Failure.memory),
+        ("memory allocation fail", Failure.memory),
+        ("std::bad_alloc", Failure.memory),
+        ("runtime result = 507014", Failure.device),
+        ("runtime result = 508001", Failure.device),
+        ("retCode=0x7020014", Failure.device),
+        ("open device 0 failed", Failure.device),
+        ("Open device 0 failed", Failure.device),
+        ("device 0 was lost", Failure.device),
+        ("Device 0 was lost", Failure.device),
+        ("ts lost heartbeat", Failure.device),
+        ("in size:1 needsize:2 not match", Failure.shape),
+        ("nums not matched!", Failure.shape),
+        ("the dymHW parameter is not correct", Failure.shape),
+        ("not a dymdims model!", Failure.shape),
+        ("the dynamic_batch_size parameter is not specified for model conversion", Failure.shape),
+        ("dymtype:0 not set", Failure.shape),
+        ("no such dynamic gear", Failure.shape),
+        ("outputsize is zero", Failure.shape),
+        ("runtime result = 1507014", Failure.other),
+        ("address 0x5080011", Failure.other),
+    ],
+)
+def test_each_sign_in_what_was_printed_counts_by_itself(printed: str, failure: Failure) -> None:
+    assert failure_of(GENERAL, f"[ERROR] {printed}") is failure
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (RuntimeError("[2][Error code unknown] "), Failure.memory),
+        (RuntimeError("[207001][Error code unknown] "), Failure.memory),
+        (RuntimeError("[508001][Error code unknown] "), Failure.device),
+        (MemoryError(), Failure.memory),
+        (TypeError("run(): incompatible function arguments"), Failure.refused),
+    ],
+)
+def test_each_sign_in_the_exception_counts_by_itself(error: Exception, failure: Failure) -> None:
+    assert failure_of(error, "") is failure
 
 
 def test_the_code_and_the_reason_of_an_error() -> None:
@@ -110,9 +162,21 @@ def test_where_there_is_no_npu_smi_nothing_is_known(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", str(tmp_path))
     assert ascend_card.told() == ""
     tool = tmp_path / "npu-smi"
-    tool.write_text("#!/bin/sh\nexit 1\n")
+    tool.write_text("#!/bin/sh\necho '| 0     310P3  | OK  |'\nexit 1\n")
     tool.chmod(0o755)
     assert ascend_card.told() == ""
+
+
+def test_an_npu_smi_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As with a driver in trouble: the watch of memory and the start of the engine go on without it."""
+    tool = tmp_path / "npu-smi"
+    tool.write_text("#!/bin/sh\nexec /bin/sleep 60\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(ascend_card, "TIMEOUT_S", 0.5)
+    began = time.monotonic()
+    assert ascend_card.told() == ""
+    assert time.monotonic() - began < 30
 
 
 def test_the_variables_of_each_role() -> None:
