@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import median_high
 from typing import Literal
 
 import msgspec
 
 from services.layout_worker import route, upright
-from services.layout_worker.boxes import Box, area, clipped, common, grown, iou, merged
+from services.layout_worker.boxes import Box, area, clipped, common, grown, iou, merged, share_inside
 from services.layout_worker.found import FoundBox, FoundLine, Look, Strokes
 from services.layout_worker.keeping import may_be_part
 from services.layout_worker.regions import drawing, leftover, regions
@@ -191,7 +192,8 @@ def assemble(
     """The layout. `found`, `strokes` and `picture` (width, height) are in pixels of the full picture; without one nothing can be read."""
     judged = planned.trust
     if picture is not None:
-        found = _without_pictures(found, planned.boxes, (picture[0] / page.width, picture[1] / page.height))
+        scale = (picture[0] / page.width, picture[1] / page.height)
+        found = _without_pictures(found, planned.boxes, scale, planned.drawn.figures, judged.trusted)
     pieces = _own_pieces(judged)
     layer: list[TextLine] = []
     unseen = judged.layer
@@ -273,18 +275,34 @@ def assemble(
 
 
 def _without_pictures(
-    found: Sequence[FoundLine], boxes: Sequence[FoundBox], scale: tuple[float, float]
+    found: Sequence[FoundLine],
+    boxes: Sequence[FoundBox],
+    scale: tuple[float, float],
+    figures: Sequence[Box] = (),
+    own: Sequence[TextLine] = (),
 ) -> list[FoundLine]:
-    """Detected lines, without those that are a whole picture of the network (a chart, a photograph): as large, and much higher than a line."""
-    sizes = sorted(upright.height_of(line) for line in found)
-    usual = sizes[len(sizes) // 2] if sizes else 0.0
-    pictures = [[v * scale[i % 2] for i, v in enumerate(box.bbox)] for box in boxes if box.label == "picture"]
+    """Detected lines, without those that are a picture: much higher than a line, and as large as one of the network's `boxes` (a chart, a
+    photograph) or as high as one of the `figures` that the page places. `own` are the page's own lines; they too say what is usual."""
+    heights = [upright.height_of(line) for line in found]
+    heights += [(line.bbox[3] - line.bbox[1]) * scale[1] for line in own if not line.vertical]
+    usual = median_high(heights) if heights else 0.0
+    seen = [_in_pixels(box.bbox, scale) for box in boxes if box.label == "picture"]
+    placed = [_in_pixels(box, scale) for box in figures]
     return [
         line
         for line in found
         if upright.height_of(line) <= PICTURE_HEIGHT * usual
-        or not any(iou(upright.box_of(line), box) > WHOLE_PICTURE for box in pictures)
+        or not (
+            any(iou(upright.box_of(line), box) > WHOLE_PICTURE for box in seen)
+            or any(_is_as_high(line, box) for box in placed)
+        )
     ]
+
+
+def _is_as_high(line: FoundLine, picture: Box) -> bool:
+    """Whether a line lies in a picture and reaches from its upper to its lower edge: a word in it would have some ground around."""
+    inside = share_inside(upright.box_of(line), picture) > WHOLE_PICTURE
+    return inside and upright.height_of(line) >= picture[3] - picture[1]
 
 
 def _is_same(drawn: Drawn, before: Drawn) -> bool:
@@ -294,6 +312,10 @@ def _is_same(drawn: Drawn, before: Drawn) -> bool:
 
 def _own_pieces(judged: trust.Trust) -> list[Piece]:
     return [Piece(line, red) for line, red in zip(judged.trusted, judged.red, strict=True)]
+
+
+def _in_pixels(box: Sequence[float], scale: tuple[float, float]) -> Box:
+    return [box[0] * scale[0], box[1] * scale[1], box[2] * scale[0], box[3] * scale[1]]
 
 
 def _scaled(box: Sequence[float], scale: tuple[float, float]) -> Box:

@@ -4,6 +4,7 @@ import pytest
 
 from services.layout_worker.found import FoundBox, FoundLine, Look
 from services.layout_worker.page import _without_pictures, assemble, plan
+from shared.contracts.layout import TextLine
 from shared.documents.page import NativeLine, OpenedPage
 from shared.settings import Settings
 from tests.unit.layout_worker.inspections import inspection
@@ -138,3 +139,14 @@ def test_a_line_as_large_as_a_picture_is_that_picture():
     banner = FoundLine(quad=[102, 204, 398, 204, 398, 244, 102, 244], score=0.9)
     sign = FoundBox(label="picture", raw_label="figure", bbox=[50, 101, 200, 123], score=0.9)
     assert _without_pictures([*lines, banner], [sign], (2.0, 2.0)) == [*lines, banner], "a word in large type is text"
+
+
+def test_a_line_as_high_as_a_picture_that_the_page_places_is_a_part_of_that():
+    """Of a coloured picture on a page of its own text, which alone is searched for lines."""
+    blob = FoundLine(quad=[1015, 1592, 2059, 1512, 2059, 1933, 1015, 2014], score=0.6)
+    placed = [[72.0, 561.0, 731.0, 698.0]]
+    own = [TextLine(bbox=[72.0, 154.0 + 9 * row, 270.0, 163.0 + 9 * row], text="own") for row in range(9)]
+    scale = (2.78, 2.78)
+    assert _without_pictures([blob], [], scale, placed, own) == []
+    word = FoundLine(quad=[900, 1600, 1500, 1600, 1500, 1800, 900, 1800], score=0.9)
+    assert _without_pictures([word], [], scale, placed, own) == [word], "a word in it has ground above and below"
