@@ -227,8 +227,14 @@ def test_files_that_ais_bench_accepts_and_not(tmp_path: Path, monkeypatch: pytes
     om.chmod(0o004)
     with pytest.raises(DocfleetError, match="cannot be read"):
         ascend_file.check_file(om)
+    for mode in (0o460, 0o442):
+        om.chmod(mode)
+        with pytest.raises(DocfleetError, match="others may write to it"):
+            ascend_file.check_file(om)
     om.chmod(0o440)
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
+    monkeypatch.setattr(os, "getgroups", lambda: [om.stat().st_gid])
+    ascend_file.check_file(om)  # one of its groups is enough
     monkeypatch.setattr(os, "getgroups", list)
     with pytest.raises(DocfleetError, match="neither its owner nor its group"):
         ascend_file.check_file(om)
