@@ -25,7 +25,8 @@ ANCHORS = 2
 SURE = 0.9
 """Least confidence of an anchor and of the character on the other side of the cut."""
 SHORT = 192
-"""Pixels (at the model's height, squeezed) below which a line is read as a whole: a call for some letters costs nearly as much."""
+"""Pixels (at the model's height, squeezed) below which a line is read by the large network alone, as a whole: some letters say little of each
+other, and a call for a part costs nearly as much. About eight letters of Latin type, five Chinese ones."""
 WARY = 0.8
 """Confidence below which a character of a line that is doubted at all is a doubt too: what the draft does not know it writes as something else,
 here with little confidence and there with some. Without this the large network has 14 % to read, and 104 characters are wrong."""
