@@ -39,6 +39,24 @@ def test_a_session_that_fell_back_to_the_cpu_is_refused(tmp_path: Path, monkeypa
         engine.load(network)
 
 
+@pytest.mark.parametrize("used", [[], ["CPUExecutionProvider", PROVIDER]], ids=["none", "the CPU first"])
+def test_a_session_that_only_knows_of_the_npu_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, used: list[str]
+) -> None:
+    """The first provider is the one that is asked first; the others take what it leaves."""
+
+    class Session(onnxruntime.InferenceSession):
+        def get_providers(self) -> list[str]:
+            return used
+
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [PROVIDER, "CPUExecutionProvider"])
+    monkeypatch.setattr(onnxruntime, "InferenceSession", Session)
+    network = tmp_path / "network.onnx"
+    write_network(network)
+    with pytest.raises(DocfleetError, match="and not on an NPU"):
+        CannEngine(Engines(kind="cann")).load(network)
+
+
 def test_a_session_on_the_npu_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, Any] = {}
 
@@ -57,7 +75,6 @@ def test_a_session_on_the_npu_is_taken(tmp_path: Path, monkeypatch: pytest.Monke
     engine = CannEngine(Engines(kind="cann", ascend_device=1))
     assert engine.load(network).inputs[0].name == "x"
     assert engine.profile is ASCEND
-    assert engine.streams == 2
     ((name, options),) = asked["providers"]
     assert name == PROVIDER
-    assert options["device_id"] == 1
+    assert options == {"device_id": 1, "enable_cann_graph": True, "precision_mode": "allow_fp32_to_fp16"}

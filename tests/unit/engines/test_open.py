@@ -22,6 +22,18 @@ def test_an_engine_that_is_not_installed_is_a_typed_error_that_says_what_to_do(m
         with pytest.raises(DocfleetError, match="pip install") as raised:
             opening.open_engine(Engines(kind=kind))
         assert raised.value.code is ErrorCode.model_unavailable
+    for kind in ("ascend", "cann"):
+        with pytest.raises(DocfleetError, match=f"the engine {kind} is not installed; see docs/ascend.md"):
+            opening.open_engine(Engines(kind=kind))
+
+
+def test_an_npu_has_two_callers_whatever_the_cores_and_a_cpu_one_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "cores", lambda: 7)
+    given = {kind: opening.streams(Engines(kind=kind)) for kind in ("ascend", "cann", "onnxruntime")}
+    assert given == {"ascend": 2, "cann": 2, "onnxruntime": 7}
+    assert opening.streams(Engines(kind="ascend", streams=3)) == 3
+    waits = {kind: opening.start_timeout_s(Engines(kind=kind)) for kind in ("ascend", "cann", "onnxruntime")}
+    assert waits["ascend"] == waits["cann"] > waits["onnxruntime"] == opening.START_S
 
 
 def test_auto_takes_onnxruntime_where_openvino_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:
