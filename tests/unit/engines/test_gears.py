@@ -44,6 +44,12 @@ def test_gears_of_the_reader_are_what_its_batch_profile_gives(name: str) -> None
     assert set(entry.gears()) == asked
 
 
+def test_what_bounds_a_batch_on_an_npu_agrees() -> None:
+    """Lines and summed widths of the fullest calls are what the queue takes out at once: 8 and 3,200 px, of the published case."""
+    assert max(count for _, count in ASCEND.batches) == ASCEND.max_items == 8
+    assert max(count * widest for widest, count in ASCEND.batches) == ASCEND.max_cost == 3_200
+
+
 def test_gears_of_the_detector_are_what_pages_are_padded_to() -> None:
     """Of a picture of any size, at the first look and, where it is larger than that, at the second."""
     asked = set()
@@ -135,6 +141,9 @@ def test_flags_that_exclude_each_other_never_meet() -> None:
 def test_a_model_without_gears_and_one_with_too_many() -> None:
     with pytest.raises(DocfleetError, match="has no gears"):
         atc.gears_of(msgspec.structs.replace(manifest_of("small", Ascend(mode="static", sizes=((8, 8),))), ascend=None))
+    two = Ascend(mode="static", sizes=((8, 8), (8, 16)))
+    with pytest.raises(DocfleetError, match="has 2 gears"):
+        atc.gears_of(manifest_of("small", two))
     many = Ascend(mode="dymhw", sizes=tuple((8, width) for width in range(1, 102)))
     with pytest.raises(DocfleetError, match="has 101 gears; an om has 1 to 100"):
         atc.gears_of(manifest_of("small", many))
