@@ -83,7 +83,7 @@ def _is_in(a: Cell, b: Cell) -> bool:
 def _is_finer(own: Table, seen: Table) -> bool:
     """Whether the lines' grid has every text of the network's in one cell or in several, and these are no lines of one cell.
 
-    They are none where they stand in one row, are two numbers, or are a header whose names stand over names of columns.
+    They are none where they stand in one row, are two numbers, a header whose names stand over names of columns, or beside a name of two rows.
     """
     if own.num_rows - seen.num_rows not in (0, 1) or own.num_cols < seen.num_cols:
         return False
@@ -97,7 +97,18 @@ def _is_finer(own: Table, seen: Table) -> bool:
         return side_by_side >= CROWDED and own.num_cols > seen.num_cols
     grouped = any(cell.row == 0 and cell.col_span > 1 for cell in own.cells)
     header = grouped and all(cell.row < 2 for found in crowded for cell in found)
-    return own.num_cols == seen.num_cols and (numbers > 0 or (header and len(crowded) >= CROWDED))
+    hung = all(_are_beside_one(found, own) for found in crowded)
+    return own.num_cols == seen.num_cols and (numbers > 0 or ((header or hung) and len(crowded) >= CROWDED))
+
+
+def _are_beside_one(found: Sequence[Cell], own: Table) -> bool:
+    """Whether cells stand in two rows, below the header, that a name beside them covers both."""
+    held = {cell.row for cell in found}
+    return (
+        len(held) == len(found) == 2
+        and min(held) > 0
+        and any(cell.row_span == 2 and {cell.row, cell.row + 1} == held and cell.text.strip() for cell in own.cells)
+    )
 
 
 def _parts(own: Table, seen: Table) -> list[list[Cell]] | None:

@@ -241,13 +241,18 @@ def _grid(
         own = tables.from_pieces(pieces, layout.page_no)
         # Lines of the page's own text stand exactly where they stand: a network's idea of the grid is worth less.
         exact = bool(region.lines) and all(line.text is not None for line in region.lines)
-        if table is None or (own is not None and (exact or (tables.complete(own) and tables.holds(own, table)))):
+        if table is None or (own is not None and (exact or _is_whole(own, table, len(pieces)))):
             table = own
         elif own is None and _is_prose(pieces, box):
             table = None
         elif own is not None:
             table = mended.chosen(table, own, [word for piece in pieces for word in piece.text.split()])
     return None if table is None else tables.finished(table, layout.page_no, layout.width, layout.height)
+
+
+def _is_whole(own: Table, seen: Table, lines: int) -> bool:
+    """Whether the grid of so many lines needs no other: it is complete, and has what the network saw or each line in its own cell."""
+    return tables.complete(own) and (tables.holds(own, seen) or tables.is_exact(own, lines))
 
 
 def _is_prose(pieces: Sequence[Piece], box: Sequence[float]) -> bool:

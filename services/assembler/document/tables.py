@@ -22,13 +22,15 @@ from shared.contracts.document import Cell, Table
 from shared.contracts.errors import DocfleetError
 from shared.contracts.tables import html_of, table_of
 
-TOUCHING, TOUCHING_READ = 0.6, -0.1
+TOUCHING, TOUCHING_READ = 0.6, -0.45
 """White between two pieces of a row, in line heights, below which they are one: a blank, or a change of font. What was read are lines of a
-detector, which parts no words of one cell: only what overlaps is one."""
+detector, which parts no words of one cell: only what lies on the other is one. Boxes of near cells overlap by a third of a height."""
 OVER = 0.12
 """Line heights by which a detector's boxes reach over the letters on either side: those of near cells touch."""
 CLOSE = 0.45
 """White above a row, in line heights, below which it may continue the row above."""
+EXACT = 3
+"""Columns from which as many lines in every row are no accident."""
 NEARER = 0.85
 """Times the usual distance of rows below which it may."""
 
@@ -39,7 +41,7 @@ def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
     touching = TOUCHING
     if all(p.confidence is not None for p in pieces):
         pieces, touching = [_tight(p) for p in pieces], TOUCHING_READ
-    pieces = near_cells.parted([in_one(row, touching) for row in rows(pieces)])
+    pieces = near_cells.parted([_apart(in_one(row, touching)) for row in rows(pieces)])
     columns = strips.columns_of(pieces)
     edges = strips.Edges(pieces)
     if len(columns) < 2:
@@ -91,6 +93,19 @@ def _tight(piece: Piece) -> Piece:
     x0, y0, x1, y1 = piece.box
     over = min(OVER * piece.height, (x1 - x0) / 4)
     return piece if piece.vertical else replace(piece, box=[x0 + over, y0, x1 - over, y1])
+
+
+def _apart(row: Sequence[Piece]) -> list[Piece]:
+    """A row whose boxes still overlap, each as far as the middle of what it shares with its neighbour."""
+    out = list(row)
+    for index, (left, right) in enumerate(pairwise(row)):
+        over = left.box[2] - right.box[0]
+        if over > 0 and not left.vertical and left.box[0] < right.box[0] and left.box[2] < right.box[2]:
+            middle = right.box[0] + over / 2
+            a, b = out[index], out[index + 1]
+            out[index] = replace(a, box=[a.box[0], a.box[1], middle, a.box[3]])
+            out[index + 1] = replace(b, box=[middle, b.box[1], b.box[2], b.box[3]])
+    return out
 
 
 def _usual_step(found: Sequence[Sequence[Piece]]) -> float:
@@ -151,6 +166,11 @@ def holds(own: Table, seen: Table) -> bool:
 def complete(table: Table) -> bool:
     """Whether every place of the grid has a cell of its own: then the lines themselves say what the table is."""
     return is_simple(table) and table.num_rows > 1 and len(table.cells) == table.num_rows * table.num_cols
+
+
+def is_exact(table: Table, lines: int) -> bool:
+    """Whether a complete grid has each of so many lines in a cell of its own, three columns and more: no two rows were taken for one."""
+    return complete(table) and table.num_cols >= EXACT and len(table.cells) == lines
 
 
 def is_simple(table: Table) -> bool:

@@ -67,7 +67,7 @@ def completed(
             point = median([line.bbox[3] - line.bbox[1] for line in lines if not line.vertical] or [USUAL]) / USUAL
         scale = (picture[0] / page.width, picture[1] / page.height)
         tables = [box.bbox for box in boxes if box.label == "table"]
-        ruled += scanned.grids(strokes, lines, scale, point, tables)
+        ruled += scanned.grids(strokes, lines, scale, point, tables, drawn.seals)
         if page.unit == "pt":
             rules += scanned.rules(strokes, lines, scale, point)
     figures = [box for box in drawn.figures if sum(common(line.bbox, box) for line in lines) < UNDER_TEXT * area(box)]

@@ -26,6 +26,8 @@ TALL = 1.3
 CORE = 0.7
 LEAD, LOW = 1.5, 0.25
 """Line heights between words and the dots that lead from or to them, and below a line's box in which these may stand, at most."""
+SEAL = 2.0
+"""Page units by which a stamp's ink may reach out of its box."""
 ROWS = 3
 """Rows spanned by a cell from which lines that keep to the rows are no accident."""
 
@@ -36,11 +38,13 @@ def grids(
     scale: tuple[float, float],
     point: float,
     tables: Sequence[Box] = (),
+    seals: Sequence[Box] = (),
 ) -> list[Ruled]:
-    """Grids in page units. `scale` is pixels per page unit, `point` page units per point, `tables` are boxes of the network."""
+    """Grids in page units. `scale` is pixels per page unit, `point` page units per point, `tables` are boxes of the network, `seals` those of
+    stamps, whose rings and letters are no rules."""
     found: list[Ruled] = []
     for seen in strokes:
-        found += _grids(seen, lines, scale, point, tables)
+        found += _grids(_without_seals(seen, seals, scale), lines, scale, point, tables)
     return found
 
 
@@ -57,6 +61,27 @@ def rules(
             box = [x0, y - thin, x1, y + thin] if rule.horizontal else [x - thin, y0, x + thin, y1]
             out.append(Rule(bbox=box, horizontal=rule.horizontal))
     return out
+
+
+def _without_seals(seen: Strokes, seals: Sequence[Box], scale: tuple[float, float]) -> Strokes:
+    """The strokes that reach out of every stamp."""
+    if not seals:
+        return seen
+    about = _in_units(seen.bbox, scale)
+    boxes = [_grown(upright(seal, seen.slope, about), SEAL) for seal in seals]
+
+    def kept(runs: Sequence[Box]) -> list[Box]:
+        return [run for run in runs if not any(_is_in(_in_units(run, scale), box) for box in boxes)]
+
+    return msgspec.structs.replace(seen, across=kept(seen.across), down=kept(seen.down), dots=kept(seen.dots))
+
+
+def _grown(box: Box, by: float) -> Box:
+    return [box[0] - by, box[1] - by, box[2] + by, box[3] + by]
+
+
+def _is_in(inner: Box, outer: Box) -> bool:
+    return outer[0] <= inner[0] and outer[1] <= inner[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
 
 
 def _grids(

@@ -53,6 +53,15 @@ def test_spans_that_the_lines_do_not_know_stay() -> None:
     assert told(chosen(seen, own)) == told(seen)
 
 
+def test_two_rows_beside_one_name_that_the_network_took_for_one_are_two() -> None:
+    seen = grid("Item State Place", "Bridge open south", "Line shut+open east+west", "Works gone -")
+    own = grid("Item State Place", "Bridge open south", "Line shut east", "^ open west", "Works gone -")
+    assert chosen(seen, own) is own
+    once = grid("Item State Place", "Bridge open south", "Line shut+open east", "Works gone -")
+    other = grid("Item State Place", "Bridge open south", "Line shut east", "^ open -", "Works gone -")
+    assert chosen(once, other) is once, "one cell of two lines"
+
+
 def test_texts_side_by_side_in_one_cell_are_several() -> None:
     seen = grid("Cost Year+Sum State", "Bridge+open 52 shut", "Works+wood 24 gone")
     own = grid("Cost Sum Year State", "Bridge open 52 shut", "Works wood 24 gone")

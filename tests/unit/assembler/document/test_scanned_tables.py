@@ -5,7 +5,7 @@ import pytest
 from services.assembler.document.regions import blocks_of
 from services.assembler.document.tables import from_pieces, holds
 from services.assembler.document.text import Piece
-from shared.contracts.document import Table
+from shared.contracts.document import Cell, Table
 from shared.contracts.layout import PageLayout, ReadLine, Region, RegionReading
 
 pytestmark = pytest.mark.unit
@@ -42,6 +42,31 @@ def test_cells_that_a_detector_parted_stay_apart() -> None:
         ["Works", "89.2", "closed"],
         ["Line", "760", "wood"],
     ]
+
+
+def test_cells_whose_boxes_overlap_by_a_third_of_their_height_stay_apart() -> None:
+    head = row(176, (120, 141, "Name"), (269, 292, "a"), (437, 461, "b"))
+    near = [
+        one
+        for n in range(4)
+        for one in row(195 + 17 * n, (120, 150, f"n{n}"), (410, 443, f"{n}15"), (437, 461, f"w{n}"))
+    ]
+    assert texts([*head, *near])[1:] == [[f"n{n}", f"{n}15", f"w{n}"] for n in range(4)]
+
+
+def test_a_complete_grid_of_lines_is_right_whatever_rows_the_network_imagined() -> None:
+    cells = [(60 + 100 * c, 100 + 20 * r) for r in range(5) for c in range(4)]
+    lines = [ReadLine(bbox=[x, y, x + 40, y + 14], text=f"{x}.{y}", confidence=0.9) for x, y in cells]
+    seen = Table(num_rows=6, num_cols=4, cells=[Cell(row=0, col=0, col_span=4, text="60.100", page_no=1)], html="")
+    region = Region(
+        region_id="p00001-r000", label="table", raw_label="aligned", bbox=[55, 95, 410, 200], confidence=0.9,
+        found_by="leftover", read_by="rec", route="structure",
+    )  # fmt: skip
+    reading = RegionReading(region_id=region.region_id, method="det_rec", lines=lines, table=seen)
+    layout = PageLayout(document_id="d", generation=0, page_no=1, width=600, height=800, unit="pt", kind="scanned")
+    (block,) = blocks_of(region, reading, layout)
+    assert block.table is not None
+    assert (block.table.num_rows, block.table.num_cols, len(block.table.cells)) == (5, 4, 20)
 
 
 def test_words_of_a_page_that_stand_as_near_are_one() -> None:
