@@ -245,6 +245,8 @@ def _grid(
             table = own
         elif own is None and _is_prose(pieces, box):
             table = None
+        elif own is not None and _is_of_other_rows(own, table) and tables.is_regular(own, len(pieces)):
+            table = own
         elif own is not None:
             table = mended.chosen(table, own, [word for piece in pieces for word in piece.text.split()])
     return None if table is None else tables.finished(table, layout.page_no, layout.width, layout.height)
@@ -253,6 +255,10 @@ def _grid(
 def _is_whole(own: Table, seen: Table, lines: int) -> bool:
     """Whether the grid of so many lines needs no other: it is complete, and has what the network saw or each line in its own cell."""
     return tables.complete(own) and (tables.holds(own, seen) or tables.is_exact(own, lines))
+
+
+def _is_of_other_rows(own: Table, seen: Table) -> bool:
+    return own.num_rows != seen.num_rows and own.num_cols >= seen.num_cols
 
 
 def _is_prose(pieces: Sequence[Piece], box: Sequence[float]) -> bool:

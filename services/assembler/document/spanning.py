@@ -62,7 +62,7 @@ def _hanging(
     full = [middle for middle, row in zip(middles, rows, strict=True) if 2 * len(row) > most]
     steps = [b - a for a, b in pairwise(full)]
     out: dict[int, dict[int, list[Piece]]] = {}
-    if len(steps) < 2:
+    if not steps:
         return out
     usual = median(steps)
     for k in range(1, len(rows) - 1):

@@ -26,9 +26,11 @@ TOUCHING, TOUCHING_READ = 0.6, -0.45
 """White between two pieces of a row, in line heights, below which they are one: a blank, or a change of font. What was read are lines of a
 detector, which parts no words of one cell: only what lies on the other is one. Boxes of near cells overlap by a third of a height."""
 OVER = 0.12
-"""Line heights by which a detector's boxes reach over the letters on either side: those of near cells touch."""
+"""Line heights by which a detector's boxes reach over the letters on every side: those of near cells touch."""
 CLOSE = 0.45
 """White above a row, in line heights, below which it may continue the row above."""
+LEAST_ROWS, EVEN = 5, 0.2
+"""Rows from which an even distance is no accident, and by how much of it each may differ."""
 EXACT = 3
 """Columns from which as many lines in every row are no accident."""
 NEARER = 0.85
@@ -91,8 +93,8 @@ def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
 def _tight(piece: Piece) -> Piece:
     """A read line by its letters."""
     x0, y0, x1, y1 = piece.box
-    over = min(OVER * piece.height, (x1 - x0) / 4)
-    return piece if piece.vertical else replace(piece, box=[x0 + over, y0, x1 - over, y1])
+    beside, over = min(OVER * piece.height, (x1 - x0) / 4), OVER * piece.height
+    return piece if piece.vertical else replace(piece, box=[x0 + beside, y0 + over, x1 - beside, y1 - over])
 
 
 def _apart(row: Sequence[Piece]) -> list[Piece]:
@@ -171,6 +173,22 @@ def complete(table: Table) -> bool:
 def is_exact(table: Table, lines: int) -> bool:
     """Whether a complete grid has each of so many lines in a cell of its own, three columns and more: no two rows were taken for one."""
     return complete(table) and table.num_cols >= EXACT and len(table.cells) == lines
+
+
+def is_regular(table: Table, lines: int) -> bool:
+    """Whether a grid of so many lines has each in a cell of its own, and rows that stand as far apart as one another: no two rows were taken
+    for one, and no lines of one cell for two rows."""
+    if table.num_rows < LEAST_ROWS or sum(bool(cell.text) for cell in table.cells) != lines:
+        return False
+    middles: list[list[float]] = [[] for _ in range(table.num_rows)]
+    for cell in table.cells:
+        if cell.row_span == 1 and cell.bbox is not None:
+            middles[cell.row].append((cell.bbox[1] + cell.bbox[3]) / 2)
+    if not all(middles):
+        return False
+    steps = [b - a for a, b in pairwise(median(row) for row in middles)]
+    usual = median(steps)
+    return all(abs(step - usual) <= EVEN * usual for step in steps)
 
 
 def is_simple(table: Table) -> bool:

@@ -69,6 +69,46 @@ def test_a_complete_grid_of_lines_is_right_whatever_rows_the_network_imagined() 
     assert (block.table.num_rows, block.table.num_cols, len(block.table.cells)) == (5, 4, 20)
 
 
+def read_table(lines: list[ReadLine], seen: Table) -> Table:
+    """The table of a region that was read as these lines, in which the network saw that grid."""
+    region = Region(
+        region_id="p00001-r000", label="table", raw_label="striped", bbox=[55, 95, 410, 300], confidence=0.9,
+        found_by="native", read_by="rec", route="structure",
+    )  # fmt: skip
+    reading = RegionReading(region_id=region.region_id, method="det_rec", lines=lines, table=seen)
+    layout = PageLayout(document_id="d", generation=0, page_no=1, width=600, height=800, unit="pt", kind="scanned")
+    (block,) = blocks_of(region, reading, layout)
+    assert block.table is not None
+    return block.table
+
+
+def line(x: float, y: float, text: str) -> ReadLine:
+    return ReadLine(bbox=[x, y, x + 40, y + 14], text=text, confidence=0.9)
+
+
+def test_rows_an_even_distance_apart_are_rows_whatever_the_network_saw() -> None:
+    """It put a row between each two: a name stands there, beside both."""
+    lines = [line(75, 100, "State"), line(170, 100, "Owner"), line(75, 130.5, "both")]
+    lines += [line(170, 120 + 20.5 * n, f"{n}") for n in range(5)]
+    lines += [line(75, 120 + 20.5 * n, f"n{n}") for n in range(2, 5)]
+    seen = Table(num_rows=9, num_cols=2, cells=[Cell(row=0, col=0, row_span=9, text="State", page_no=1)], html="")
+    found = read_table(lines, seen)
+    assert (found.num_rows, found.num_cols) == (6, 2)
+    assert {cell.text: (cell.row, cell.row_span) for cell in found.cells}["both"] == (1, 2)
+
+
+def test_lines_of_cells_an_uneven_distance_apart_are_left_to_the_network() -> None:
+    """Pairs of lines: whether these are rows of two lines each nobody can say who does not see more than the lines."""
+    ys = [100 + 44 * n + extra for n in range(4) for extra in (0, 18)]
+    lines = [line(x, y, f"{x}.{y}") for y in ys for x in (75, 170)][1:]
+    cells = [
+        Cell(row=n, col=c, text=f"{x}.{ys[2 * n]} {x}.{ys[2 * n + 1]}", page_no=1)
+        for n in range(4)
+        for c, x in enumerate((75, 170))
+    ]
+    assert read_table(lines, Table(num_rows=4, num_cols=2, cells=cells, html="")).num_rows == 4
+
+
 def test_words_of_a_page_that_stand_as_near_are_one() -> None:
     assert "1,331south" in [text for row in texts(table(None)) for text in row]
 

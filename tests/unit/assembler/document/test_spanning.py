@@ -111,6 +111,11 @@ def test_names_between_rows_one_after_the_other_share_no_place() -> None:
     assert found["two"][2] == 1
 
 
+def test_a_header_of_two_rows_over_two_rows() -> None:
+    """The rest of a table on its second page, with its header again."""
+    assert cells([*HEADER, *body(46, 2)])["Both"] == (0, 1, 1, 2, True)
+
+
 def test_two_names_over_two_columns_each_share_what_lies_below() -> None:
     """The second stands over the middle of a column whose white reaches far beyond its words: nothing on the page says where that ends."""
     head = [
