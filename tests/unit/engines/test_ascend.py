@@ -211,6 +211,8 @@ def test_lists_of_cards_that_are_what_they_seem(value: str | None, device: int) 
         ("2,3,-1,5", 0, "would be cut short"),
         ("", 0, "would be cut short"),
         ("1,1", 0, "ascending"),
+        ("0,\u0661", 0, "would be cut short"),
+        ("\u00b2", 0, "would be cut short"),
         ("2,3", 2, "shows 2 cards and DOCFLEET_ENGINES__ASCEND_DEVICE is 2"),
     ],
 )
