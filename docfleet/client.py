@@ -16,7 +16,6 @@ reads topics without a consumer group, and remembers the documents it submitted 
 
 from __future__ import annotations
 
-import mimetypes
 import time
 import uuid
 from collections.abc import Iterator
@@ -30,9 +29,12 @@ import msgspec
 from confluent_kafka import Message, Producer
 
 from docfleet.background import Background
+from docfleet.checking import checked
 from docfleet.feed import Feed, Published
 from docfleet.following import Following
 from docfleet.stored import Stored
+from docfleet.uploads import upload
+from docfleet.waiting import Waiting
 from shared.contracts.codec import encode
 from shared.contracts.document import ParsedDocument
 from shared.contracts.errors import DocfleetError, Unavailable
@@ -73,8 +75,8 @@ class Client:
         self._producer: Producer | None = None
         self._feed: Feed | None = None
         self._tap = False
-        self._waiting: set[str] = set()
-        self._ended: dict[str, DocumentParsed] = {}
+        self._waiting = Waiting(self.background, self.store, self.settings.objects.bucket)
+        self._ended: dict[str, DocumentParsed | DocfleetError] = {}
         self._progress: dict[str, DocumentProgress] = {}
         self._followings: list[Following] = []
 
@@ -112,13 +114,14 @@ class Client:
         """Submit a file of this machine (uploaded to `bucket` first), `s3://bucket/key`, or a `SourceRef`.
 
         Without `document_id` a new one is made, so a file submitted twice is two documents (the second one answered from the cache).
-        Raises `FileNotFoundError`, `Unavailable` (broker or store away), `DocfleetError` (source missing).
+        With one, the same file may be submitted again, after a crash for instance: it is one document, whose result `wait` gives also
+        when it had ended before. Another file under an id that is taken is a `conflict`, raised by `wait`; the document that has the id
+        is not touched. Raises `FileNotFoundError`, `OSError`, `Unavailable` (broker or store away), `DocfleetError` (source missing;
+        `invalid_message`, before anything is uploaded, for an id, a generation, … that no record can hold).
         """
-        self._follow()
         document_id = document_id or uuid.uuid4().hex
-        place = self._place(source, document_id, bucket)
         record = DocumentSubmitted(
-            source=place,
+            source=_named(source) or SourceRef(bucket=bucket, key=document_id),
             document_id=document_id,
             generation=generation,
             tenant=tenant,
@@ -126,28 +129,26 @@ class Client:
             options=options if options is not None else Options(),
             deadline=deadline,
         )
+        checked(record)
+        self._follow()
+        if _named(source) is None:
+            assert not isinstance(source, SourceRef)  # it names an object
+            place = self.background.run(self._uploaded(Path(source), document_id, bucket))
+            record = msgspec.structs.replace(record, source=place)
+        ended = self._ended.get(document_id)
+        if not (isinstance(ended, DocumentParsed) and ended.generation >= generation):
+            self.forget(document_id)  # an earlier attempt, whose end nobody has taken, is not the end of this one
         self._produce("docs.incoming", document_id, record)
-        self._waiting.add(document_id)
-        return Submission(document_id, generation, place)
+        self._waiting.add(document_id, generation, record.source)
+        return Submission(document_id, generation, record.source)
 
-    def _place(self, source: Path | str | SourceRef, document_id: str, bucket: str) -> SourceRef:
-        if isinstance(source, SourceRef):
-            return source
-        if isinstance(source, str) and source.startswith("s3://"):
-            name, _, key = source.removeprefix("s3://").partition("/")
-            return SourceRef(bucket=name, key=key)
-        path = Path(source)
-        if not path.is_file():
-            raise FileNotFoundError(str(path))
-        key = f"{document_id}/{path.name}"
-        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        self.background.run(self.store.ensure_bucket(bucket))
-        stat = self.background.run(self.store.put_file(bucket, key, path, kind))
-        return SourceRef(bucket=bucket, key=key, etag=stat.etag, size=stat.size)
+    async def _uploaded(self, path: Path, document_id: str, bucket: str) -> SourceRef:
+        await self.store.ensure_bucket(bucket)
+        return await upload(self.store, path, document_id, bucket)
 
     def cancel(self, document_id: str, generation: int = 0) -> None:
-        """End a document as `cancelled`, wherever it is; a document that has ended is not touched."""
-        record = CancelDocument(document_id=document_id, generation=generation, requested_at=time.time())
+        """End a document as `cancelled`, wherever it is; a document that has ended is not touched. Raises as `submit` does."""
+        record = checked(CancelDocument(document_id=document_id, generation=generation, requested_at=time.time()))
         self._produce("docs.control", document_id, record)
 
     def _produce(self, topic: str, key: str, record: msgspec.Struct) -> None:
@@ -184,7 +185,7 @@ class Client:
         for record in records:
             for following in self._followings:
                 following.hear(record)
-            if record.document_id not in self._waiting:
+            if not self._waiting.means(record.document_id, record.generation):
                 continue
             if isinstance(record, DocumentProgress):
                 self._progress[record.document_id] = record
@@ -195,7 +196,8 @@ class Client:
     def results(self, timeout_s: float | None = None) -> Iterator[DocumentParsed]:
         """The results of what this client submitted, as they come, each once, until there is none left to come.
 
-        Raises `TimeoutError` when `timeout_s` seconds pass without one.
+        Raises `TimeoutError` when `timeout_s` seconds pass without one, `DocfleetError(conflict)` of a document whose id belongs to another
+        one: it is forgotten by that, and the results of the others come from the next call.
         """
         since = time.monotonic()
         while self._waiting:
@@ -206,9 +208,14 @@ class Client:
                 if timeout_s is not None and time.monotonic() - since > timeout_s:
                     raise TimeoutError(f"{len(self._waiting)} documents had no result within {timeout_s} s")
                 self.poll()
+                self._look()
 
     def wait(self, document_id: str, timeout_s: float | None = None) -> DocumentParsed:
-        """The result of a document this client submitted. Raises `KeyError` for another one, `TimeoutError`."""
+        """The result of a document this client submitted: of the generation it submitted last, or of a higher one.
+
+        Of one that had ended before, the result is as the store has it: without times, and of a failure without its errors. Raises
+        `KeyError` for a document this client did not submit, `TimeoutError`, `DocfleetError(conflict)` when the id belongs to another source.
+        """
         if document_id not in self._waiting:
             raise KeyError(document_id)
         since = time.monotonic()
@@ -216,6 +223,7 @@ class Client:
             if timeout_s is not None and time.monotonic() - since > timeout_s:
                 raise TimeoutError(f"{document_id} had no result within {timeout_s} s")
             self.poll()
+            self._look()
         return self._take(document_id)
 
     def forget(self, document_id: str) -> None:
@@ -231,7 +239,19 @@ class Client:
     def _take(self, document_id: str) -> DocumentParsed:
         record = self._ended[document_id]
         self.forget(document_id)
+        if isinstance(record, DocfleetError):
+            raise record
         return record
+
+    def _look(self) -> None:
+        """Now and then: documents of which nothing will be published, because they had ended before or their id is somebody else's."""
+        for found in self._waiting.look():
+            if found.document_id in self._ended:
+                continue
+            if found.mark is not None:
+                self._ended[found.document_id] = self._waiting.record(found.mark)
+            elif found.conflict is not None:
+                self._ended[found.document_id] = found.conflict
 
     def _follow(self) -> Feed:
         """The feed, in position before the first submission, so that no result is missed."""
@@ -297,3 +317,11 @@ class Client:
             yield following
         finally:
             self._followings.remove(following)
+
+
+def _named(source: Path | str | SourceRef) -> SourceRef | None:
+    """The object that a source names; none where it is a file of this machine."""
+    if isinstance(source, str) and source.startswith("s3://"):
+        bucket, _, key = source.removeprefix("s3://").partition("/")
+        return SourceRef(bucket=bucket, key=key)
+    return source if isinstance(source, SourceRef) else None

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import mimetypes
+import json
+import re
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -17,8 +18,10 @@ from typing import Any
 
 import msgspec
 
+from docfleet.checking import checked
 from docfleet.sending import Sender
 from docfleet.sources import Given
+from docfleet.uploads import upload
 from shared.contracts import ids
 from shared.contracts.options import Options
 from shared.contracts.records import DocumentSubmitted, SourceRef
@@ -26,6 +29,9 @@ from shared.objects.store import ObjectStore
 
 AT_ONCE = 16
 """Documents that are looked up or uploaded together."""
+
+
+_NO_LINE = re.compile("[\n\r\ud800-\udfff]")
 
 
 class Journal:
@@ -50,11 +56,11 @@ class Journal:
                     yield document_id, name
 
     def __contains__(self, name: str) -> bool:
-        return _short(name) in self._known
+        return _short(_line(name)) in self._known
 
     def note(self, document_id: str, name: str) -> None:
         """A document is submitted."""
-        self._file.write(f"{document_id}\t{name}\n")
+        self._file.write(f"{document_id}\t{_line(name)}\n")
 
     def close(self) -> None:
         """Write what is left."""
@@ -134,7 +140,8 @@ async def _envelope(store: ObjectStore, given: Given, uploads: str, fields: dict
         own["options"] = msgspec.structs.replace(fields.get("options", Options()), **given.fields["options"])
     if isinstance(given.source, Path):
         document_id = own.get("document_id") or uuid.uuid4().hex
-        place = await _uploaded(store, given.source, document_id, uploads)
+        checked(DocumentSubmitted(**{**own, "source": SourceRef(bucket=uploads, key=document_id)}))
+        place = await upload(store, given.source, document_id, uploads)
     else:
         place = given.source
         if place.etag is None and place.version_id is None:
@@ -143,20 +150,16 @@ async def _envelope(store: ObjectStore, given: Given, uploads: str, fields: dict
         document_id = own.get("document_id") or ids.document_id_of_object(
             place.bucket, place.key, place.version_id or place.etag or ""
         )
-    return DocumentSubmitted(**{**own, "source": place, "document_id": document_id})
+    return checked(DocumentSubmitted(**{**own, "source": place, "document_id": document_id}))
 
 
-async def _uploaded(store: ObjectStore, path: Path, document_id: str, bucket: str) -> SourceRef:
-    if not await asyncio.to_thread(path.is_file):
-        raise FileNotFoundError(str(path))
-    key = f"{document_id}/{path.name}"
-    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-    stat = await store.put_file(bucket, key, path, kind)
-    return SourceRef(bucket=bucket, key=key, etag=stat.etag, size=stat.size)
+def _line(name: str) -> str:
+    """A name as a journal holds it: as it is, or as a JSON string where it would break the line or is no UTF-8."""
+    return json.dumps(name) if _NO_LINE.search(name) else name
 
 
 def _short(name: str) -> bytes:
-    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).digest()
+    return hashlib.blake2b(name.encode(), digest_size=12).digest()
 
 
 def _ends_with_newline(path: Path) -> bool:

@@ -12,8 +12,8 @@ import typer
 from docfleet.cli.parse import LayoutMode, Ocr, VlMode
 
 if TYPE_CHECKING:
-    from docfleet.client import Client
     from docfleet.feed import Feed
+    from docfleet.waiting import Waiting
     from shared.contracts.records import DocumentSubmitted
 
 
@@ -88,6 +88,7 @@ def submit(
         from docfleet.sources import listed, named
         from docfleet.submitting import Journal
         from docfleet.submitting import submit as submit_all
+        from docfleet.waiting import Waiting
         from shared.contracts.ids import is_document_id
         from shared.contracts.options import Options, selected_pages
 
@@ -112,7 +113,8 @@ def submit(
             # In position before the first submission, so that no result is missed.
             feed = Feed(client.settings, ["docs.parsed"], "now") if wait else None
             noted = Journal(journal) if journal is not None else None
-            waiting: dict[str, tuple[int, str]] = {}
+            waiting = Waiting(client.background, client.store, client.settings.objects.bucket)
+            names: dict[str, str] = {}
             try:
                 with Sender(client.settings, "submit") as sender:
                     given = named(client.store, sources) if sources else listed(manifest)  # type: ignore[arg-type]
@@ -123,7 +125,7 @@ def submit(
                         uploads=bucket,
                         fields=fields,
                         journal=noted,
-                        told=_teller(waiting if wait else None, quiet),
+                        told=_teller((waiting, names) if wait else None, quiet),
                     )
                     done = client.background.run(call)
             finally:
@@ -132,12 +134,12 @@ def submit(
             if done.skipped or quiet:
                 typer.echo(f"{done.submitted} submitted, {done.skipped} were in the journal", err=True)
             if feed is not None:
-                worst = _awaited(client, feed, waiting)
+                worst = _awaited(feed, waiting, names)
                 feed.close()
     raise typer.Exit(worst)
 
 
-def _teller(waiting: dict[str, tuple[int, str]] | None, quiet: bool) -> Callable[[DocumentSubmitted, str], None]:
+def _teller(wanted: tuple[Waiting, dict[str, str]] | None, quiet: bool) -> Callable[[DocumentSubmitted, str], None]:
     """Prints ids as they are given, and now and then on a terminal how many there are."""
     import sys
 
@@ -146,8 +148,10 @@ def _teller(waiting: dict[str, tuple[int, str]] | None, quiet: bool) -> Callable
     def told(submission: DocumentSubmitted, name: str) -> None:
         nonlocal count, last
         count += 1
-        if waiting is not None:
-            waiting[submission.document_id or ""] = submission.generation, name
+        if wanted is not None:
+            waiting, names = wanted
+            waiting.add(submission.document_id or "", submission.generation, submission.source)
+            names[submission.document_id or ""] = name
         if not quiet:
             typer.echo(f"{submission.document_id}  {name}")
         elif sys.stderr.isatty() and time.monotonic() - last > 1:
@@ -157,48 +161,26 @@ def _teller(waiting: dict[str, tuple[int, str]] | None, quiet: bool) -> Callable
     return told
 
 
-def _awaited(client: Client, feed: Feed, waiting: dict[str, tuple[int, str]]) -> int:
-    """Print the results of documents as they come, each once; the exit code of the worst.
-
-    A document that had ended before, at this generation, is not published again: its mark says how it ended.
-    """
+def _awaited(feed: Feed, waiting: Waiting, names: dict[str, str]) -> int:
+    """Print the results of documents as they come, each once; the exit code of the worst."""
     from docfleet.cli.console import console
     from docfleet.cli.watch import parsed_line
     from docfleet.outcomes import severity
-    from shared.contracts.codec import decode
-    from shared.contracts.errors import DocfleetError, ErrorCode
-    from shared.contracts.layout import DoneMark
     from shared.contracts.records import DocumentParsed
-    from shared.objects import keys
 
     screen, worst = console(), 0
-    looked = 0.0
     while waiting:
         for record in feed.read(0.5):
-            if not isinstance(record, DocumentParsed) or record.document_id not in waiting:
-                continue
-            if record.generation >= waiting[record.document_id][0]:
-                screen.print(parsed_line(record, waiting.pop(record.document_id)[1]))
+            if isinstance(record, DocumentParsed) and waiting.means(record.document_id, record.generation):
+                waiting.discard(record.document_id)
+                screen.print(parsed_line(record, names[record.document_id]))
                 worst = max(worst, severity(record.status))
-        if time.monotonic() - looked < _LOOK_S:
-            continue
-        looked = time.monotonic()
-        for document_id in list(waiting)[:_LOOKED]:
-            try:
-                stored = client.background.run(client.store.get(client.settings.objects.bucket, keys.done(document_id)))
-            except DocfleetError as error:
-                if error.code is not ErrorCode.source_missing:
-                    raise
-                continue
-            mark = decode(stored, DoneMark)
-            if mark.generation < waiting[document_id][0]:
-                continue
-            typer.echo(f"{waiting.pop(document_id)[1]}  {mark.status}  (had ended before)")
-            worst = max(worst, severity(mark.status))
+        for found in waiting.look():
+            waiting.discard(found.document_id)
+            if found.mark is not None:
+                typer.echo(f"{names[found.document_id]}  {found.mark.status}  (had ended before)")
+                worst = max(worst, severity(found.mark.status))
+            elif found.conflict is not None:
+                typer.echo(f"{names[found.document_id]}  {found.conflict.code}  {found.conflict.message}")
+                worst = 2
     return worst
-
-
-_LOOK_S = 10.0
-"""Between two looks for documents whose results were published before this command."""
-_LOOKED = 500
-"""Documents of one such look, those submitted first."""

@@ -19,6 +19,7 @@ from shared.contracts.codec import decode, encode
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import Inspection
 from shared.contracts.options import Options, options_hash, page_ranges, selected_pages
+from shared.contracts.places import bare, same_place
 from shared.contracts.records import DocumentSubmitted, SourceInfo, SourceRef
 from shared.documents.opener import Documents
 from shared.documents.passwords import password_of
@@ -77,7 +78,7 @@ class Inspector:
             raise DocfleetError(ErrorCode.source_missing, "what the fleet itself stored is no document to be read")
         stat = await self._store.stat(source.bucket, source.key, version_id=source.version_id)
         if source.version_id is None and (
-            (source.etag is not None and _bare(source.etag) != stat.etag)
+            (source.etag is not None and bare(source.etag) != stat.etag)
             or (source.size is not None and source.size != stat.size)
         ):
             raise DocfleetError(
@@ -94,7 +95,7 @@ class Inspector:
     async def _keep_envelope(self, submission: DocumentSubmitted) -> None:
         key = keys.envelope(submission.document_id or "", submission.generation)
         stored = decode(await self._store.put_once(self._bucket, key, encode(submission)), DocumentSubmitted)
-        if not _same_place(stored.source, submission.source):
+        if not same_place(stored.source, submission.source):
             raise _conflict()
 
     async def _inspection(self, submission: DocumentSubmitted, delivery: Delivery[Any]) -> Inspection:
@@ -167,19 +168,6 @@ def document_id_of(source: SourceRef, given: str | None) -> str:
     if given:
         return given
     return ids.document_id_of_object(source.bucket, source.key, source.version_id or source.etag or "")
-
-
-def _same_place(one: SourceRef, other: SourceRef) -> bool:
-    """Whether two submissions mean the same object; what one of them does not pin does not tell them apart."""
-    return (one.bucket, one.key) == (other.bucket, other.key) and all(
-        mine is None or theirs is None or mine == theirs
-        for mine, theirs in ((one.version_id, other.version_id), (_bare(one.etag), _bare(other.etag)))
-    )
-
-
-def _bare(etag: str | None) -> str | None:
-    """An etag without the quotes that HTTP puts around it."""
-    return etag.strip('"') if etag is not None else None
 
 
 def _conflict() -> DocfleetError:
