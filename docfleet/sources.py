@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from docfleet.inputs import SUFFIXES
+from docfleet.inputs import SUFFIXES, is_result
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.options import Options
 from shared.contracts.records import DocumentSubmitted, SourceRef
@@ -56,20 +56,31 @@ def listed(path: Path) -> Iterator[Given]:
     Raises `FileNotFoundError`, and `DocfleetError(invalid_message)` that names the line.
     """
     json = path.suffix.lower() in (".jsonl", ".ndjson")
+    number = 0 if json else 1
     with path.open(encoding="utf-8-sig", newline=None if json else "") as file:
-        for number, row in enumerate(_json_rows(file) if json else csv.DictReader(file), start=1 if json else 2):
-            if row is None:
-                continue
+        rows = _json_rows(file) if json else csv.DictReader(file)
+        while True:
+            number += 1
             try:
-                yield _row(row, path.parent)
-            except (msgspec.ValidationError, msgspec.DecodeError, ValueError, TypeError) as error:
+                row = next(rows, _END)
+                if row is _END:
+                    return
+                given = _row(row, path.parent) if row is not None else None
+            except UnicodeDecodeError as error:  # read ahead: the line is not known
+                raise DocfleetError(ErrorCode.invalid_message, f"{path.name} is not UTF-8: {error!s:.200}") from error
+            except (msgspec.ValidationError, msgspec.DecodeError, ValueError, TypeError, csv.Error) as error:
                 raise DocfleetError(ErrorCode.invalid_message, f"{path.name}, line {number}: {error!s:.200}") from error
+            if given is not None:
+                yield given
 
 
-def _json_rows(lines: Any) -> Iterator[dict[str, Any] | bytes | None]:
+_END: Any = object()
+
+
+def _json_rows(lines: Any) -> Iterator[bytes | None]:
     for line in lines:
         if len(line) > _LINE_CHARS:
-            yield line[:_LINE_CHARS].encode()
+            raise ValueError(f"the line has more than {_LINE_CHARS} characters")
         yield line.encode() if line.strip() else None
 
 
@@ -154,7 +165,10 @@ def _below(folder: str) -> Iterator[str]:
     """Documents below a folder by their suffix, hidden ones left out; a directory's entries are the most that is held."""
     with os.scandir(folder) as entries:
         ordered = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    names = {entry.name for entry in ordered}
     for entry in ordered:
+        if is_result(entry.name, names):
+            continue
         if entry.is_dir(follow_symlinks=False):
             yield from _below(entry.path)
         elif entry.is_file() and os.path.splitext(entry.name)[1].lower() in SUFFIXES:

@@ -104,3 +104,21 @@ def test_a_mistake_in_a_list_is_told_with_its_line(tmp_path: Path, name: str, te
     with pytest.raises(DocfleetError, match=f"line {line}:") as told:
         list(listed(path))
     assert told.value.code is ErrorCode.invalid_message
+
+
+@pytest.mark.parametrize("name", ["list.csv", "list.jsonl"])
+def test_a_list_that_is_no_utf_8_is_told(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"source\n\xe9t\xe9.pdf\n")
+    with pytest.raises(DocfleetError, match=rf"{name} is not UTF-8"):
+        list(listed(tmp_path / name))
+
+
+def test_a_value_or_a_line_beyond_all_measure_is_told_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text(f"source\na.pdf\n{'b' * 200_000}\n")
+    with pytest.raises(DocfleetError, match="line 3"):
+        list(listed(tmp_path / "list.csv"))
+    (tmp_path / "list.jsonl").write_text('{"source": "a.pdf"}\n{"source": "b.pdf"}' + " " * 200_000 + "\n")
+    found = listed(tmp_path / "list.jsonl")
+    assert next(found).name == "a.pdf"
+    with pytest.raises(DocfleetError, match="line 2: the line has more"):
+        next(found)
