@@ -206,14 +206,16 @@ def assemble(
         detected = match.unread(found, [*judged.trusted, *layer], *scale)
         pieces += detected + match.overlooked(judged.untrusted, detected, *scale)
     pieces = [_on_page(piece, page) for piece in pieces]
-    drawn = drawing.completed(
-        planned.drawn, planned.boxes, planned.ink, page, [piece.line for piece in pieces], strokes, picture
-    )
+    lines = [piece.line for piece in pieces]
+    boxes = planned.boxes
+    if planned.search == "lines":
+        boxes = [seen for box in boxes if (seen := drawing.seen(box, planned.ink, lines)) is not None]
+    drawn = drawing.completed(planned.drawn, boxes, planned.ink, page, lines, strokes, picture)
     if planned.search != "lines" and _is_same(drawn, planned.drawn):
         drafts = planned.drafts
     elif slope and picture is not None:
         drafts = upright.build(
-            planned.boxes,
+            boxes,
             drawn,
             pieces,
             page.width,
@@ -224,7 +226,7 @@ def assemble(
         )
     else:
         drafts = regions.build(
-            planned.boxes,
+            boxes,
             drawn,
             pieces,
             page.width,
