@@ -73,8 +73,8 @@ def separated(pages: Sequence[ComposedPage]) -> list[ComposedPage]:
             for block in _peeled(page, edge, recurring, usual, numbers):
                 changed[block.id] = block
         for block in page.blocks:
-            if block.id not in changed and _is_small_head(block, page, usual):
-                changed[block.id] = replace(block, label="page_header", content_layer="furniture")
+            if block.id not in changed and (margin := _small_at(block, page, usual)) is not None:
+                changed[block.id] = replace(block, label=_label(block, margin), content_layer="furniture")
             if block.id in changed or block.label not in ("page_header", "page_footer"):
                 continue
             if _recurs(block, page, recurring):
@@ -279,12 +279,31 @@ def _is_real_heading(
     return total >= MIN_PAGES and place is not None and place[0] in sizes and own >= LARGER * sizes[place[0]]
 
 
-def _is_small_head(block: Block, page: ComposedPage, usual: float | None) -> bool:
-    """Whether what the layout took for a heading is a line in the top margin, in smaller type than the text."""
+def _small_at(block: Block, page: ComposedPage, usual: float | None) -> Edge | None:
+    """The edge in whose margin a line in smaller type than the text's stands that the layout took for a heading, or that was read and nobody
+    took for anything; none for others."""
     place, own = _edge(block, page), block.font_size
-    if block.label != "section_header" or place is None or usual is None or own is None or len(block.lines) != 1:
+    if place is None or usual is None or own is None or len(block.lines) != 1 or HEADING.match(block.text):
+        return None
+    if MARGIN <= place[1] <= 1 - MARGIN or own >= SMALLER_READ * usual:
+        return None
+    if block.label == "section_header" and place[0] == "top":
+        return place[0]
+    read = block.label == "text" and block.confidence is not None and block.writing_mode == "horizontal_tb"
+    return place[0] if read and _is_apart(block, place[0], page) else None
+
+
+def _is_apart(block: Block, edge: Edge, page: ComposedPage) -> bool:
+    """Whether there is white between a block and all of the body, which lies further inside; there must be some."""
+    box = block.prov[0].bbox
+    # A picture that is the page itself, as networks see one on scans, says nothing of what is printed in its margin.
+    body = [b for b in page.blocks if b is not block and b.content_layer == "body" and b.prov]
+    others = [b.prov[0].bbox for b in body if not _is_whole_page(b, page)]
+    if box is None:
         return False
-    return place[1] < MARGIN and own < SMALLER_READ * usual and not HEADING.match(block.text)
+    white = WHITE * (box[3] - box[1])
+    gaps = [other[1] - box[3] if edge == "top" else box[1] - other[3] for other in others if other]
+    return bool(gaps) and min(gaps) >= white
 
 
 def _is_plain_text(block: Block, page: ComposedPage, usual: float | None) -> bool:
@@ -310,12 +329,7 @@ def _is_lone_number(block: Block, page: ComposedPage) -> bool:
         return False
     if OUTERMOST < place[1] < 1 - OUTERMOST:
         return False
-    body = [b for b in page.blocks if b is not block and b.content_layer == "body" and b.prov]
-    # A picture that is the page itself, as networks see one on scans, says nothing of what is printed in its margin.
-    others = [b.prov[0].bbox for b in body if not _is_whole_page(b, page)]
-    white = WHITE * (box[3] - box[1])
-    gaps = [other[1] - box[3] if place[0] == "top" else box[1] - other[3] for other in others if other]
-    return bool(gaps) and min(gaps) >= white
+    return _is_apart(block, place[0], page)
 
 
 def _is_whole_page(block: Block, page: ComposedPage) -> bool:

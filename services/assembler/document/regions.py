@@ -10,7 +10,7 @@ from statistics import mean, median
 
 from msgspec.structs import replace
 
-from services.assembler.document import captions, columns, mended, ruled, tables
+from services.assembler.document import captions, columns, mended, ruled, tables, words
 from services.assembler.document.boxes import clipped, shared_area, union
 from services.assembler.document.fonts import set_size
 from services.assembler.document.paragraphs import is_form, paragraphs
@@ -91,6 +91,8 @@ def blocks_of(region: Region, reading: RegionReading | None, layout: PageLayout,
         if table is not None or not pieces:
             return [_table(common, box, pieces, table)]
         label = "text"  # one column: whatever it was taken for, its lines are text
+    if label == "formula" and reading is not None and not reading.latex and words.is_prose(pieces):
+        label = "text"
     if label in WHOLE and is_form(pieces):
         label = "text"
     common = _Common(region, reading, layout, label, method, model)

@@ -17,6 +17,9 @@ from services.layout_worker.tables import cells, extent
 from shared.contracts.document import Label
 from shared.contracts.layout import TextLine
 
+LEVEL = 2.0
+"""Width of a line, in its heights, from which it is level and not a character or two of a vertical one."""
+
 
 def settled(draft: Draft, style: Style) -> list[Draft]:
     """The region with a box that fits its lines; a picture with text in it gives two regions, or is text after all."""
@@ -101,6 +104,27 @@ def _without_headings(running: Draft, style: Style) -> list[Draft]:
     ]
 
 
+def _without_level(text: Draft) -> tuple[Draft, list[Draft]]:
+    """A text of vertical lines, and the level lines above or below all of these, each by itself: running heads that were boxed with it."""
+    vertical = [line.bbox for line in text.lines if line.vertical]
+    if 2 * len(vertical) <= len(text.lines):
+        return text, []
+    top, bottom = min(box[1] for box in vertical), max(box[3] for box in vertical)
+    level = [
+        line
+        for line in text.lines
+        if not line.vertical
+        and line.bbox[2] - line.bbox[0] >= LEVEL * (line.bbox[3] - line.bbox[1])
+        and (line.bbox[3] <= top or line.bbox[1] >= bottom)
+    ]
+    if not level:
+        return text, []
+    rest = [line for line in text.lines if not any(line is one for one in level)]
+    around = hull(line.bbox for line in rest)
+    apart = [msgspec.structs.replace(text, bbox=list(x.bbox), lines=[x], reason="level, above or below") for x in level]
+    return msgspec.structs.replace(text, bbox=around, lines=rest), apart
+
+
 def _by_columns(draft: Draft, style: Style) -> list[Draft]:
     """A text region for each column of a text region, with boxes around the lines; a table where the lines stand like cells.
 
@@ -109,6 +133,9 @@ def _by_columns(draft: Draft, style: Style) -> list[Draft]:
     if draft.label == "text" and doubts.is_grid(draft.lines):
         box = hull(line.bbox for line in draft.lines)
         return [msgspec.structs.replace(draft, label="table", bbox=box, reason="rows of cells")]
+    draft, level = _without_level(draft)
+    if level:
+        return [*_by_columns(draft, style), *level]
     body, notes = asides.parted(draft.lines, style)
     columns_of = gutters.parts(body)
     parts: list[tuple[Label, list[TextLine]]] = [(draft.label, lines) for lines in columns_of]

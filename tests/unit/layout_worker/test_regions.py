@@ -129,6 +129,16 @@ def test_a_weak_picture_over_text_is_none():
     assert [d.label for d in built([box("picture", 0, 0, 400, 600, 0.4)], lines[:2])] == ["picture", "text"]
 
 
+def test_a_level_line_over_columns_of_vertical_text_is_none_of_them():
+    down = [
+        TextLine(bbox=[300 - 25 * n, 60, 316 - 25 * n, 700], text=f"v{n}", vertical=True) for n in range(6)
+    ]  # fmt: skip
+    head = TextLine(bbox=[274, 26, 326, 39], text="head")
+    drafts = built([box("text", 134, 26, 474, 778)], [*down, head])
+    assert region_with(drafts, "head").lines == [head]
+    assert all("head" not in [one.text for one in d.lines] or len(d.lines) == 1 for d in drafts)
+
+
 def test_a_picture_of_the_page_boxed_with_the_text_around_it_is_that_picture_and_text():
     lines = [line(50, 100 + 12 * row, 280, 110 + 12 * row, f"a{row}") for row in range(15)]
     lines += [line(310, 100 + 12 * row, 540, 110 + 12 * row, f"b{row}") for row in range(15)]
