@@ -97,6 +97,7 @@ def _tell(report: Report, found: Soaked, warm_up_s: float) -> bool:
         report.say(f"| {name} | {times} |")
     kinds = Counter(violation.kind for violation in found.violations)
     report.say("", f"lost, doubled or different from a run without faults: {dict(kinds) or 'nothing'}")
+    report.say(f"read by small models while the model server failed, and saying so: {found.fallbacks} documents")
     for violation in found.violations[:20]:
         report.say(f"  {violation.kind}: {violation.what}")
     troubled = [one for one in found.injected if one.trouble]

@@ -80,7 +80,10 @@ def _document(expected: Expected, terminal: Terminal, allowance: Allowance) -> I
                 f"{name} ({expected.template}): {terminal.status} in place of {expected.status}, {sorted(terminal.codes)}",
             )
         if terminal.digest != expected.digest and not (allowance.fallbacks and "vl_fallback" in terminal.warnings):
-            yield Violation("hash", f"{name} ({expected.template}): {terminal.digest} in place of {expected.digest}")
+            told = f", {sorted(terminal.warnings)}" if terminal.warnings else ""
+            yield Violation(
+                "hash", f"{name} ({expected.template}): {terminal.digest} in place of {expected.digest}{told}"
+            )
     if expected.digest is not None and terminal.page_numbers != tuple(range(1, expected.pages + 1)):
         yield Violation("pages", f"{name}: {list(terminal.page_numbers)} in place of 1 to {expected.pages}")
 

@@ -24,8 +24,8 @@ LEFT_OUT = {"rolling-restart", "scale-1-3-1", "start-together", "newer-beside", 
 """Faults that end every process of a role, veterans included, or take longer than the pause between two faults."""
 OPEN = 20
 """Documents under way, beyond which none is submitted: a slow machine gets no more than it can do."""
-TOLERANCE = Allowance(deaths=ANY, exits=frozenset({-9}), codes=frozenset({"resource_limit"}))
-"""What all these faults together may leave."""
+TOLERANCE = Allowance(deaths=ANY, exits=frozenset({-9}), codes=frozenset({"resource_limit"}), fallbacks=True)
+"""What all these faults together may leave; of `vl-reset`: tables that small models read, told as `vl_fallback`."""
 
 
 class Injected(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +47,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     pages: int
     drained_s: float
     """From the end of the load until everything had ended and was committed."""
+    fallbacks: int
+    """Documents with a region that small models read in the VL model's place."""
     violations: list[Violation]
 
 
@@ -109,6 +111,7 @@ class Soak:
             documents=len(documents),
             pages=sum(one.pages for one in documents),
             drained_s=drained,
+            fallbacks=sum("vl_fallback" in terminal.warnings for terminal in observed.terminals),
             violations=violations,
         )
 
