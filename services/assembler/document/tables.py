@@ -42,7 +42,9 @@ def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
     pieces = [p for p in pieces if p.text.strip()]
     touching = TOUCHING
     if all(p.confidence is not None for p in pieces):
-        pieces, touching = [_tight(p) for p in pieces], TOUCHING_READ
+        # The page's own text that came through a reader is surely read, and its boxes are those of its letters.
+        exact = all(p.confidence == 1.0 for p in pieces)
+        pieces, touching = [_tight(p, exact) for p in pieces], TOUCHING_READ
     pieces = near_cells.parted([_apart(in_one(row, touching)) for row in rows(pieces)])
     columns = strips.columns_of(pieces)
     edges = strips.Edges(pieces)
@@ -90,10 +92,10 @@ def from_pieces(pieces: Sequence[Piece], page_no: int) -> Table | None:
         return None  # beyond all bounds: its lines are its text
 
 
-def _tight(piece: Piece) -> Piece:
-    """A read line by its letters."""
+def _tight(piece: Piece, exact: bool) -> Piece:
+    """A read line by its letters; one whose box is `exact` with white beside it, as if it were a detector's."""
     x0, y0, x1, y1 = piece.box
-    beside, over = min(OVER * piece.height, (x1 - x0) / 4), OVER * piece.height
+    beside, over = min(OVER * piece.height, (x1 - x0) / 4), 0.0 if exact else OVER * piece.height
     return piece if piece.vertical else replace(piece, box=[x0 + beside, y0 + over, x1 - beside, y1 - over])
 
 

@@ -86,6 +86,18 @@ def line(x: float, y: float, text: str) -> ReadLine:
     return ReadLine(bbox=[x, y, x + 40, y + 14], text=text, confidence=0.9)
 
 
+def test_own_text_that_came_through_a_reader_keeps_its_height() -> None:
+    """Its boxes are its letters': a short number that one line has with the word beside it is parted from that as before."""
+    head = row(416, (71, 126, "Item"), (291, 321, "Sum"), (391, 443, "Note"), (481, 498, "Year"), confidence=1.0)
+    names = row(435, (71, 150, "Line"), (366, 381, "580"), (450, 475, "3,163"), (481, 519, "grain"), confidence=1.0)
+    joined = [
+        one
+        for n in range(3)
+        for one in row(455 + 20 * n, (71, 150, "Port"), (365, 381, "55.2"), (464, 502, "12 due"), confidence=1.0)
+    ]
+    assert [cells[-2:] for cells in texts([*head, *names, *joined])[2:]] == [["12", "due"]] * 3
+
+
 def test_rows_an_even_distance_apart_are_rows_whatever_the_network_saw() -> None:
     """It put a row between each two: a name stands there, beside both."""
     lines = [line(75, 100, "State"), line(170, 100, "Owner"), line(75, 130.5, "both")]
