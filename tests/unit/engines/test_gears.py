@@ -113,6 +113,12 @@ def test_targets(name: str, soc: str, precision: str) -> None:
     assert (target.name, target.soc, target.precision) == (name.lower(), soc, precision)
 
 
+def test_a_precision_that_is_asked_for_goes_before_the_chip_s() -> None:
+    entry, target = manifest(reader.NAME), atc.target_named("ascend310p3")
+    for asked, used in ((None, "force_fp16"), ("must_keep_origin_dtype", "must_keep_origin_dtype")):
+        assert f"--precision_mode={used}" in atc.command(Path("a.onnx"), Path("a"), "x", entry, target, asked)
+
+
 @pytest.mark.parametrize("name", ["", "310p3", "ascend", "ascend310p3; rm -rf", "nvidia", "../ascend310p3"])
 def test_what_is_no_target(name: str) -> None:
     with pytest.raises(DocfleetError, match="is no Ascend chip"):
