@@ -159,26 +159,27 @@ class Recovery(NamedTuple):
     cpu_s: float
 
 
+def ended(marks: int) -> Iterable[tuple[bytes, bytes]]:
+    """Records of `docs.parsed`, of so many documents."""
+    source = r.SourceInfo(bucket="incoming", key="a/document/of/some/length.pdf", sha256="0" * 64, size=1_000_000)
+    place = r.ObjectRef(
+        bucket="docfleet", key="parsed/00000000000000000000000000000000/0/document.json", sha256="0" * 64
+    )
+    for number in range(marks):
+        name = f"{number:032x}"
+        record = r.DocumentParsed(
+            document_id=name, generation=0, status="success", source=source, result=place, markdown=place
+        )
+        yield name.encode(), encode(record)
+
+
 def recovery(kafka: KafkaServer, folder: Path, marks: int) -> Recovery:
     """From the start of the process until it is recovered, with nothing and with so many ended documents in `docs.parsed`."""
     prepare(kafka)
     with Join(kafka, folder) as join:
         empty_s = join.recovered()
         before = cpu_s(join.process.pid)
-    source = r.SourceInfo(bucket="incoming", key="a/document/of/some/length.pdf", sha256="0" * 64, size=1_000_000)
-    place = r.ObjectRef(
-        bucket="docfleet", key="parsed/00000000000000000000000000000000/0/document.json", sha256="0" * 64
-    )
-
-    def ended() -> Iterable[tuple[bytes, bytes]]:
-        for number in range(marks):
-            name = f"{number:032x}"
-            record = r.DocumentParsed(
-                document_id=name, generation=0, status="success", source=source, result=place, markdown=place
-            )
-            yield name.encode(), encode(record)
-
-    fill(kafka, "docs.parsed", ended())
+    fill(kafka, "docs.parsed", ended(marks))
     with Join(kafka, folder, DOCFLEET_KAFKA__SESSION_TIMEOUT_MS="10000") as join:
         marks_s = join.recovered()
         return Recovery(empty_s, marks_s, cpu_s(join.process.pid) - before)
