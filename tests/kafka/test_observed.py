@@ -334,6 +334,25 @@ def test_a_slow_sample_leads_to_a_trace(scene):
     assert traces <= {span.trace_id for span in scene.collector.spans}
 
 
+def tree(trace: dict[str, Any]) -> str:
+    """A trace as Jaeger answers it, a span a line: milliseconds after the first, how many it took, who did what, deeper below what caused it."""
+    begin = min(span["startTime"] for span in trace["spans"])
+    below: dict[str, list[dict[str, Any]]] = {}
+    for span in sorted(trace["spans"], key=lambda span: span["startTime"]):
+        parents = [ref["spanID"] for ref in span["references"] if ref["refType"] == "CHILD_OF"]
+        below.setdefault(parents[0] if parents else "", []).append(span)
+
+    def lines(parent: str, depth: int) -> list[str]:
+        found = []
+        for span in below.get(parent, []):
+            service = trace["processes"][span["processID"]]["serviceName"].removeprefix("docfleet/")
+            times = f"{(span['startTime'] - begin) / 1000:8.0f} {span['duration'] / 1000:7.0f}"
+            found += [f"{times}  {'  ' * depth}{service}: {span['operationName']}", *lines(span["spanID"], depth + 1)]
+        return found
+
+    return "\n".join(lines("", 0)) + "\n"
+
+
 def test_a_real_jaeger_shows_the_same_trace(scene):
     if scene.jaeger is None:
         if os.environ.get("DOCFLEET_TEST_REQUIRE_JAEGER") == "1":
@@ -349,5 +368,7 @@ def test_a_real_jaeger_shows_the_same_trace(scene):
         for span in scene.jaeger.trace(trace_id)
     }
     assert theirs == {span.span_id: [span.parent] if span.parent else [] for span in mine}
+    if target := os.environ.get("DOCFLEET_TRACE_TREE"):
+        Path(target).write_text(tree(scene.jaeger.get(f"traces/{trace_id}")[0]))
     services = set(scene.jaeger.get("services"))
     assert {f"docfleet/{part}" for part in PARTS} <= services
