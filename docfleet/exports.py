@@ -19,6 +19,7 @@ from PIL import Image
 from docfleet.background import Background
 from docfleet.exporters import FORMATS, Name
 from docfleet.exporters.chunks import MAX_CHARS
+from docfleet.files import write_whole
 from shared.contracts.codec import decode, encode
 from shared.contracts.document import Page, ParsedDocument
 from shared.contracts.errors import DocfleetError, ErrorCode
@@ -45,8 +46,11 @@ class Given:
 
 
 def read(path: Path) -> ParsedDocument:
-    """A `document.json`. Raises `OSError`, `DocfleetError(invalid_message)`."""
-    return decode(path.read_bytes(), ParsedDocument)
+    """A `document.json`. Raises `OSError`, `DocfleetError(invalid_message)` that names the file."""
+    try:
+        return decode(path.read_bytes(), ParsedDocument)
+    except DocfleetError as error:
+        raise DocfleetError(error.code, f"{path} is no parsed document: {error.message}") from error
 
 
 def is_export(path: Path) -> bool:
@@ -123,21 +127,12 @@ async def written_beside(
         files, refused = [], []
         for name in names:
             try:
-                files.append(write(export(given, name, limits), target_of(document, name, None)))
+                files.append(write_whole(target_of(document, name, None), export(given, name, limits)))
             except DocfleetError as error:
                 refused.append(f"{name}: {error.message}")
         return files, refused
 
     return await asyncio.to_thread(work)
-
-
-def write(data: bytes, target: Path) -> Path:
-    """Write a file whole or not at all."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(target.name + ".part")
-    partial.write_bytes(data)
-    partial.replace(target)
-    return target
 
 
 def target_of(document: Path, name: Name, out: Path | None) -> Path:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from docfleet.inputs import Input
-from shared.contracts.records import DocumentParsed, Status
+from shared.contracts.errors import DocfleetError, Phase
+from shared.contracts.records import DocumentParsed, SourceInfo, Status
 
 
 @dataclass
 class Outcome:
-    """What became of one input. `notes` is for people; `seconds` from its submission to its files."""
+    """What became of one input. `notes` is for people; `seconds` from its submission to its files; `unwritten` when these could not be written."""
 
     input: Input
     parsed: DocumentParsed
@@ -20,6 +21,7 @@ class Outcome:
     overlays: int = 0
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    unwritten: bool = False
 
 
 def severity(status: Status) -> int:
@@ -27,6 +29,13 @@ def severity(status: Status) -> int:
     return {"success": 0, "partial_success": 1, "failure": 2, "cancelled": 2}[status]
 
 
+def not_taken(given: Input, error: DocfleetError) -> Outcome:
+    """Of a file that could not be submitted: with the record that a rejected document has, which nobody published."""
+    source = SourceInfo(bucket="-", key=given.path.name)
+    info = error.info(Phase.ingest)
+    return Outcome(given, DocumentParsed(document_id="-", generation=0, status="failure", source=source, errors=[info]))
+
+
 def exit_code(outcomes: Iterable[Outcome]) -> int:
     """The worst of all."""
-    return max((severity(outcome.parsed.status) for outcome in outcomes), default=0)
+    return max((2 if one.unwritten else severity(one.parsed.status) for one in outcomes), default=0)

@@ -7,6 +7,7 @@ keep what is unread far below that on each of 4 partitions, whatever their lengt
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -18,13 +19,15 @@ from typing import TYPE_CHECKING
 
 from docfleet.client import Client
 from docfleet.exporters import Name
+from docfleet.files import of_one_file, write_whole
 from docfleet.inputs import Input
-from docfleet.outcomes import Outcome
+from docfleet.outcomes import Outcome, not_taken
 from docfleet.tracker import Tracker
+from docfleet.uploads import content_of
 from shared.children.errors import ChildDied, ChildFault, ChildStalled
 from shared.contracts.codec import decode
 from shared.contracts.document import ParsedDocument
-from shared.contracts.errors import DocfleetError, Unavailable
+from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
 from shared.contracts.options import Options
 from shared.contracts.records import DocumentOpened, DocumentParsed, ObjectRef
 from shared.objects import keys
@@ -38,12 +41,17 @@ MAX_OPEN = 24
 MAX_DRAWING = 4
 """Documents whose overlays are drawn at once; more results are not fetched meanwhile."""
 
+MARK_S = 120.0
+"""Seconds that compose has to mark a document as ended; what it stored stays so long."""
+
 
 @dataclass
 class _Open:
     input: Input
+    content: str
     submitted_at: float
     outcome: Outcome | None = None
+    written: bool = False
     drawing: Future[list[Path]] | None = None
     exporting: Future[tuple[list[Path], list[str]]] | None = None
 
@@ -71,18 +79,22 @@ class Run:
         self._password = password
         self._queue = deque(inputs)
         self._open: dict[str, _Open] = {}
+        self._refused: list[Outcome] = []
+        self._kept: dict[str, list[DocumentParsed]] = {}
+        """Ended documents by content, that others under way may be answered from."""
         self._documents: Documents | None = None
         self._draw = draw
         self._exports = exports
 
     @property
     def done(self) -> bool:
-        return not self._queue and not self._open
+        return not self._queue and not self._open and not self._refused
 
     def step(self, timeout_s: float = 0.05) -> list[Outcome]:
         """Submit what there is room for, take in what happened (waiting up to `timeout_s`), return what is finished.
 
-        Raises `Unavailable` when broker or store are gone, `OSError` when the output folder cannot be written.
+        A file that cannot be read, or whose results cannot be written under its name, is an outcome like others. Raises `Unavailable` when
+        broker or store are gone, `OSError` when the output folder cannot be written at all.
         """
         while self._queue and len(self._open) < MAX_OPEN:
             self._submit(self._queue.popleft())
@@ -93,7 +105,8 @@ class Run:
                 self._artist()  # takes half a second to start; there will be something to draw soon
             if isinstance(record, DocumentParsed) and entry is not None and entry.outcome is None:
                 entry.outcome = Outcome(entry.input, record)
-        return self._finish()
+        refused, self._refused = self._refused, []
+        return refused + self._finish()
 
     def __enter__(self) -> Run:
         return self
@@ -106,19 +119,33 @@ class Run:
             self._client.background.run(self._documents.close())
 
     def _submit(self, given: Input) -> None:
-        submission = self._client.submit(given.path, options=self._options)
+        try:
+            submission = self._client.submit(given.path, options=self._options)
+        except DocfleetError as error:
+            self._refused.append(not_taken(given, error))
+            return
+        except OSError as error:
+            if not of_one_file(error):
+                raise
+            why = f"the file cannot be read: {error.strerror or 'it is not there any more'}"
+            self._refused.append(not_taken(given, DocfleetError(ErrorCode.source_missing, why)))
+            return
         self.tracker.submitted(submission.document_id)
-        self._open[submission.document_id] = _Open(given, time.monotonic())
+        self._open[submission.document_id] = _Open(given, content_of(submission.source), time.monotonic())
 
     def _finish(self) -> list[Outcome]:
         finished = []
         for document_id, entry in list(self._open.items()):
             if entry.outcome is None:
                 continue
-            if entry.drawing is None and not entry.outcome.files and entry.outcome.parsed.result is not None:
+            if not entry.written and entry.outcome.parsed.result is not None:
                 if sum((e.drawing or e.exporting) is not None for e in self._open.values()) >= MAX_DRAWING:
                     continue
-                self._write(entry, entry.outcome)
+                entry.written = True
+                try:
+                    self._write(entry, entry.outcome)
+                except OSError as error:
+                    self._unwritten(entry.outcome, "its results", error)
             if any(one is not None and not one.done() for one in (entry.drawing, entry.exporting)):
                 continue
             self._take_overlays(entry, entry.outcome)
@@ -127,16 +154,19 @@ class Run:
             self._client.forget(document_id)
             del self._open[document_id]
             finished.append(entry.outcome)
-            self._sweep(document_id, entry.outcome.parsed)
+            self._kept.setdefault(entry.content, []).append(entry.outcome.parsed)
+            if all(other.content != entry.content for other in self._open.values()):
+                for parsed in self._kept.pop(entry.content):
+                    self._client.background.begin(self._swept(parsed))
         return finished
 
     def _write(self, entry: _Open, outcome: Outcome) -> None:
         parsed = outcome.parsed
         assert parsed.result is not None
         data = self._fetch(parsed.result)
-        outcome.files.append(_write_file(self._out / f"{entry.input.name}.json", data))
+        outcome.files.append(write_whole(self._out / f"{entry.input.name}.json", data))
         if parsed.markdown is not None:
-            outcome.files.append(_write_file(self._out / f"{entry.input.name}.md", self._fetch(parsed.markdown)))
+            outcome.files.append(write_whole(self._out / f"{entry.input.name}.md", self._fetch(parsed.markdown)))
         if self._exports:
             from docfleet import exports
 
@@ -153,6 +183,15 @@ class Run:
             )
             entry.drawing = self._client.background.begin(draw)
 
+    @staticmethod
+    def _unwritten(outcome: Outcome, what: str, error: OSError) -> None:
+        """Note files that cannot be written; what the next document's could not either is raised again."""
+        if not of_one_file(error):
+            raise error
+        where = f": {error.filename}" if error.filename else ""
+        outcome.notes.append(f"{what} cannot be written: {error.strerror or error}{where}")
+        outcome.unwritten = True
+
     def _take_overlays(self, entry: _Open, outcome: Outcome) -> None:
         if entry.drawing is None:
             return
@@ -160,6 +199,8 @@ class Run:
             outcome.overlays = len(entry.drawing.result())
         except (DocfleetError, ChildDied, Unavailable) as error:
             outcome.notes.append(f"overlays are not complete: {error}")
+        except OSError as error:
+            self._unwritten(outcome, "overlays", error)
 
     def _take_exports(self, entry: _Open, outcome: Outcome) -> None:
         if entry.exporting is None:
@@ -168,6 +209,9 @@ class Run:
             files, refused = entry.exporting.result()
         except (ChildDied, ChildFault, ChildStalled) as error:
             outcome.notes.append(f"exports are not complete: {error}")
+            return
+        except OSError as error:
+            self._unwritten(outcome, "exports", error)
             return
         outcome.files += files
         outcome.notes += refused
@@ -187,22 +231,16 @@ class Run:
             self._client.background.begin(self._documents.start())
         return self._documents
 
-    def _sweep(self, document_id: str, parsed: DocumentParsed) -> None:
-        """Free the disk: nobody reads this document again. Failing to is no failure."""
+    async def _swept(self, parsed: DocumentParsed) -> None:
+        """Free the disk: nobody reads this document again. Failing to is no failure.
 
-        async def sweep() -> None:
-            store, bucket = self._client.store, self._client.settings.objects.bucket
-            await store.remove(parsed.source.bucket, parsed.source.key)
-            for prefix in (keys.work(document_id, parsed.generation), f"parsed/{document_id}/"):
-                for stat in await store.list(bucket, prefix):
-                    await store.remove(bucket, stat.key)
-
-        self._client.background.begin(sweep())
-
-
-def _write_file(path: Path, data: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".part")
-    partial.write_bytes(data)
-    partial.replace(path)
-    return path
+        Not before its mark is there: to write it, compose reads what is removed here, and who waits for the same content waits for the mark.
+        """
+        store, bucket, document_id = self._client.store, self._client.settings.objects.bucket, parsed.document_id
+        deadline = time.monotonic() + MARK_S
+        while not await store.exists(bucket, keys.done(document_id)) and time.monotonic() < deadline:
+            await asyncio.sleep(0.2)
+        await store.remove(parsed.source.bucket, parsed.source.key)
+        for prefix in (keys.work(document_id, parsed.generation), f"parsed/{document_id}/"):
+            for stat in await store.list(bucket, prefix):
+                await store.remove(bucket, stat.key)

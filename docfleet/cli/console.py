@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import select
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -22,9 +25,25 @@ def console(stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, soft_wrap=True)
 
 
+_MOVES = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
+"""What a terminal obeys instead of showing it, what turns the direction of a line, and what is no character."""
+
+
+def shown(text: str) -> str:
+    """Text of others (names of files, words of documents) for a terminal: on one line, and nothing in it is obeyed."""
+    return _MOVES.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def marked(text: str) -> str:
+    """The same for what is printed as markup of rich."""
+    from rich.markup import escape
+
+    return escape(shown(text))
+
+
 def fail(message: str) -> typer.Exit:
     """Say on stderr what went wrong and what to do; `raise` the result."""
-    typer.echo(f"docfleet: {message}", err=True)
+    typer.echo("docfleet: " + "\n".join(map(shown, message.split("\n"))), err=True)
     return typer.Exit(FAILED)
 
 
@@ -47,10 +66,25 @@ def told() -> Iterator[None]:
         raise fail(str(error)) from None
     except Unavailable as error:
         raise fail(f"{error}\nRun `docfleet doctor` to see what is missing.") from None
+    except BrokenPipeError as error:
+        if _nobody_reads():
+            raise  # `| head`: ends the command without a word
+        raise fail(str(error)) from None
     except FileNotFoundError as error:
         raise fail(f"there is no file {error.filename or error}") from None
     except OSError as error:
         raise fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error)) from None
+
+
+def _nobody_reads() -> bool:
+    """Whether the other end of the pipe that stdout is has been closed."""
+    try:
+        place = sys.stdout.fileno()
+    except (OSError, ValueError):
+        return False
+    poll = select.poll()
+    poll.register(place, 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def quiet_logs() -> None:

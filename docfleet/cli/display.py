@@ -7,9 +7,9 @@ from pathlib import Path
 from types import TracebackType
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from docfleet.cli.console import marked
 from docfleet.outcomes import Outcome
 from docfleet.tracker import Counts
 
@@ -62,7 +62,7 @@ class Display:
 
     def tell(self, line: str) -> None:
         """A line of news about the fleet."""
-        self._console.print(f"[dim]{escape(line)}[/]")
+        self._console.print(f"[dim]{marked(line)}[/]")
 
     def finished(self, outcome: Outcome) -> None:
         """One line for a document, then its errors."""
@@ -75,21 +75,21 @@ def summary(outcome: Outcome, out: Path) -> list[str]:
     """A finished document in one line (rich markup), and one more for each error or note that should be read."""
     parsed = outcome.parsed
     totals = parsed.totals
-    parts = [f"[bold]{escape(outcome.input.name)}[/]", f"[{COLOURS[parsed.status]}]{parsed.status}[/]"]
+    parts = [f"[bold]{marked(outcome.input.name)}[/]", f"[{COLOURS[parsed.status]}]{parsed.status}[/]"]
     if parsed.result is not None:
         parts.append(counted(totals.pages, "page"))
         parts.append(counted(totals.tables, "table") if totals.tables else "")
         parts.append(counted(parsed.warnings_total, "warning") if parsed.warnings_total else "")
     parts.append(f"{outcome.seconds:.1f} s")
     if outcome.files:
-        parts.append(f"→ {escape(str(outcome.files[0]))}")
+        parts.append(f"→ {marked(str(outcome.files[0]))}")
     lines = ["  ".join(part for part in parts if part)]
     for error in parsed.errors:
         place = f"page {error.page_no}: " if error.page_no is not None else ""
-        lines.append(f"    [red]{error.code}[/] {escape(place + error.message)}")
+        lines.append(f"    [red]{error.code}[/] {marked(place + error.message)}")
     if parsed.errors_total > len(parsed.errors):
         lines.append(f"    and {parsed.errors_total - len(parsed.errors)} more errors, in the JSON")
-    return lines + [f"    [yellow]{escape(note)}[/]" for note in outcome.notes]
+    return lines + [f"    [yellow]{marked(note)}[/]" for note in outcome.notes]
 
 
 def total(outcomes: list[Outcome], seconds: float, out: Path) -> str:
@@ -97,7 +97,7 @@ def total(outcomes: list[Outcome], seconds: float, out: Path) -> str:
     by_status = {status: n for status in COLOURS if (n := sum(outcome.parsed.status == status for outcome in outcomes))}
     states = ", ".join(f"{n} {status}" for status, n in by_status.items())
     pages = counted(sum(outcome.parsed.totals.pages for outcome in outcomes), "page")
-    return f"{counted(len(outcomes), 'document')}: {states} · {pages} · {seconds:.1f} s · results in {escape(str(out))}"
+    return f"{counted(len(outcomes), 'document')}: {states} · {pages} · {seconds:.1f} s · results in {marked(str(out))}"
 
 
 def counted(number: int, what: str) -> str:

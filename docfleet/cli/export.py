@@ -65,22 +65,24 @@ def export(
 
         docfleet export out/*.json --to chunks --chunk-chars 800 -o chunks/
     """
-    from docfleet.cli.console import fail, told
+    from docfleet.cli.console import fail, shown, told
+    from docfleet.cli.options import password_in
 
-    if (len(files) > 1 or len(to) > 1) and out is not None:
-        out.mkdir(parents=True, exist_ok=True)
     if len(files) > 1 and (source is not None or markdown is not None):
         raise typer.BadParameter("--source and --markdown are for one document")
     with told():
         from docfleet import exports
         from docfleet.exporters import FORMATS
+        from docfleet.files import write_whole
         from shared.children.errors import ChildDied, ChildFault, ChildStalled
         from shared.settings import Settings
 
         limits = Settings().limits
+        if (len(files) > 1 or len(to) > 1) and out is not None:
+            out.mkdir(parents=True, exist_ok=True)
         if len(files) > 1:  # `out/*.json` also means what an earlier call has written
             files = [file for file in files if not exports.is_export(file)]
-        password = password_file.read_text().rstrip("\r\n") if password_file else None
+        password = password_in(password_file)
         for file in files:
             document = exports.read(file)
             found = source or exports.beside(file, document)
@@ -104,4 +106,4 @@ def export(
                     data = exports.export(given, one.value, limits, max_chars=chunk_chars)
                 except (ChildDied, ChildFault, ChildStalled) as error:
                     raise fail(f"the pages of {found} cannot be drawn: {error}") from None
-                typer.echo(exports.write(data, exports.target_of(file, one.value, out)))
+                typer.echo(shown(str(write_whole(exports.target_of(file, one.value, out), data))))

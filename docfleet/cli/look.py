@@ -51,9 +51,10 @@ def look(
 
         docfleet look contract.pdf --ocr force --vl auto
     """
-    from docfleet.cli.console import fail, told
+    from docfleet.cli.console import fail, shown, told
+    from docfleet.cli.options import password_in, secret
 
-    with told():
+    with told(), secret(password_file) as kept:
         import asyncio
 
         from docfleet import look as looking
@@ -68,13 +69,13 @@ def look(
         quiet_logs()
         selected_pages(page, 1)  # an expression that cannot be read is told now
         settings = Settings()
-        password = password_file.read_text().rstrip("\r\n") if password_file else None
+        password = password_in(password_file)
         options = Options(
             ocr=ocr.value,
             layout=layout.value,
             vl=vl.value if vl else "auto",
             pages=page,
-            password_ref=password_file.name if password_file else None,
+            password_ref=kept[0] if kept else None,
         )
         if missing(settings.engines.models):
             from docfleet.cli.console import console
@@ -82,7 +83,7 @@ def look(
             install_models(settings.engines.models, console(stderr=True))
         pages = []
         with_vl = bool(settings.vl.endpoints) if vl is None else vl is not VlMode.off
-        passwords = password_file.resolve().parent if password_file else None
+        passwords = kept[1] if kept else None
         for one in looking.looked(file.resolve(), options, vl=with_vl, passwords=passwords):
             pages.append(one)
         if not pages:
@@ -93,16 +94,16 @@ def look(
             raise fail(f"the page cannot be drawn: {error}") from None
         drawn = {looked.page_no: (looked, picture) for looked, picture in pictures}
         for one in pages:
-            shown, picture = drawn.get(one.page_no, (one, None))
-            for line in looking.summary(shown, file.name):
-                typer.echo(line)
-            if picture is not None and shown.layout is not None:
-                target = out / f"{file.stem}.page-{shown.layout.page_no:03d}.png"
-                looking.save(shown, picture, file.name, target)
-                typer.echo(f"  picture: {target}")
+            seen, picture = drawn.get(one.page_no, (one, None))
+            for line in looking.summary(seen, file.name):
+                typer.echo(shown(line))
+            if picture is not None and seen.layout is not None:
+                target = out / f"{file.stem}.page-{seen.layout.page_no:03d}.png"
+                looking.save(seen, picture, file.name, target)
+                typer.echo(shown(f"  picture: {target}"))
                 if json:
                     target = target.with_suffix(".layout.json")
-                    target.write_bytes(encode(shown.layout))
-                    typer.echo(f"  layout: {target}")
+                    target.write_bytes(encode(seen.layout))
+                    typer.echo(shown(f"  layout: {target}"))
     if any(one.error is not None for one in pages):
         raise typer.Exit(1)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import typer
 
@@ -35,3 +38,24 @@ def seconds_of(text: str) -> float:
     if not 0 <= value < float("inf"):
         raise typer.BadParameter(f"{text!r}: write it like 30s, 10m, 2h or 7d")
     return value * _UNITS[unit]
+
+
+def password_in(file: Path | None) -> str | None:
+    """The password that a file holds, without the end of its line; none without a file. What is no text ends the command."""
+    from docfleet.cli.console import fail
+
+    try:
+        return file.read_text(encoding="utf-8").rstrip("\r\n") if file is not None else None
+    except UnicodeDecodeError:
+        raise fail(f"the password in {file} is not UTF-8") from None
+
+
+@contextmanager
+def secret(file: Path | None) -> Iterator[tuple[str, Path] | None]:
+    """A password file as services take it: the name of a secret, and the folder it is in. Its own name may be any, a secret's may not."""
+    if file is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="docfleet-secret-") as folder:
+        Path(folder, "password").symlink_to(file.resolve())  # no copy: a secret is where its owner put it
+        yield "password", Path(folder)

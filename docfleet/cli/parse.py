@@ -36,7 +36,7 @@ class Wish:
     replicas: dict[str, int]
     overrides: dict[str, dict[str, Any]]
     logs: Path | None
-    password_file: Path | None
+    password: str | None
     timings: bool
     started: float
     exports: list[To]
@@ -127,20 +127,23 @@ def parse(
         vl_profile = own_profile.stem
     from docfleet import inputs as given
     from docfleet.cli.console import fail
-    from docfleet.cli.options import replicas_of
+    from docfleet.cli.options import password_in, replicas_of, secret
     from docfleet.processes import Processes
 
     counts = replicas_of(replicas)
     if counts.get("join", 1) != 1 or 0 in counts.values():
         raise typer.BadParameter("parse needs every service once at least, and exactly one join")
-    found = given.find(paths)
+    try:
+        found = given.find(paths)
+    except OSError as error:
+        raise fail(f"{error.strerror or error}: {error.filename}") from None
     if not found.inputs:
         raise fail("no document in there; folders are searched for " + " ".join(sorted(given.SUFFIXES)))
     processes = Processes()  # first of all: it imports what the services need while this process imports the rest
     try:
         from docfleet.cli.console import told
 
-        with told():
+        with told(), secret(password_file) as kept:
             from shared.contracts.options import Options
 
             out.mkdir(parents=True, exist_ok=True)
@@ -153,7 +156,7 @@ def parse(
                 languages=language or [],
                 layout=layout.value,
                 pages=pages,
-                password_ref=password_file.name if password_file else None,
+                password_ref=kept[0] if kept else None,
             )
             overrides: dict[str, dict[str, Any]] = {}
             if vl_endpoint:
@@ -167,8 +170,8 @@ def parse(
                         vl_profile, own_profile.parent if own_profile else None
                     )  # what cannot be used is told now
                 _reachable(overrides["vl"])
-            if password_file:
-                overrides["limits"] = {"passwords": str(password_file.resolve().parent)}
+            if kept:
+                overrides["limits"] = {"passwords": str(kept[1])}
             wish = Wish(
                 found.inputs,
                 out,
@@ -177,7 +180,7 @@ def parse(
                 counts,
                 overrides,
                 logs,
-                password_file,
+                password_in(password_file),
                 timings,
                 started,
                 export or [],
@@ -247,7 +250,6 @@ def _follow(wish: Wish, fleet: EmbeddedFleet) -> int:
     quiet_logs()
     screen = console()
     outcomes: list[Outcome] = []
-    password = wish.password_file.read_text().rstrip("\r\n") if wish.password_file else None
     with (
         Client(fleet.settings) as client,
         Run(
@@ -256,7 +258,7 @@ def _follow(wish: Wish, fleet: EmbeddedFleet) -> int:
             wish.out,
             options=wish.options,
             draw=wish.draw,
-            password=password,
+            password=wish.password,
             exports=[one.value for one in wish.exports],
         ) as run,
         Display(screen, len(wish.inputs), wish.out) as display,

@@ -13,9 +13,21 @@ from pathlib import Path
 
 import pymupdf
 import pytest
+from confluent_kafka import Producer
 from PIL import Image
 
+from docfleet.client import Client
+from docfleet.inputs import Input
+from docfleet.outcomes import exit_code
+from docfleet.parsing import Run
+from shared.contracts.codec import encode
 from shared.contracts.document import ParsedDocument
+from shared.contracts.options import Options
+from shared.contracts.records import DocumentParsed, SourceInfo
+from shared.objects import keys
+from shared.settings import Settings
+from shared.streams.clients import producer_config
+from shared.streams.local import LocalBroker
 from tests.support.schema import assert_valid_document
 
 pytestmark = [
@@ -181,3 +193,88 @@ def test_ctrl_c_ends_everything_and_leaves_nothing(tmp_path, mark, after_s):
     assert running.returncode == 130, errors
     assert _left(mark) == []
     assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def test_one_file_that_cannot_be_read_or_written_costs_no_other(tmp_path, mark):
+    folder, out = tmp_path / "given", tmp_path / "out"
+    folder.mkdir()
+    page = _pdf(folder / "good.pdf", 1).read_bytes()
+    secret = tmp_path / "my password, é.txt"
+    secret.write_text("open sesame\n", encoding="utf-8")
+    locked = pymupdf.open(folder / "good.pdf")
+    locked.save(folder / "locked.pdf", encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="open sesame", owner_pw="o")
+    for name in (b"\xff\xfe.pdf", b"L" * 251 + b".pdf", b"in the way.pdf", b"new\nline.pdf"):
+        Path(os.fsdecode(os.path.join(os.fsencode(folder), name))).write_bytes(page)
+    (out / "in the way.json").mkdir(parents=True)
+    done = _parse(folder, "-o", out, "--layout", "fast", "--ocr", "off", "--password-file", secret, "--no-overlays")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "6 documents: 6 success" in done.stdout
+    assert "results cannot be written: Is a directory" in done.stdout
+    names = {os.fsencode(path.name) for path in out.glob("*.json") if path.is_file()}
+    assert names == {b"good.json", b"locked.json", b"\xff\xfe.json", b"L" * 200 + b".json", b"new\nline.json"}
+    assert "new\\nline  success" in done.stdout
+    assert not list(out.glob("*.part"))
+    assert _left(mark) == []
+
+
+def test_a_file_that_vanished_or_may_not_be_read_is_an_outcome(tmp_path):
+    with LocalBroker() as broker:
+        settings = Settings(
+            kafka={"embedded": True, "bootstrap_servers": broker.bootstrap_servers},
+            objects={"kind": "folder", "folder": tmp_path / "objects"},
+        )
+        given = Input(tmp_path / "gone.pdf", "gone")
+        with Client(settings) as client, Run(client, [given], tmp_path / "out", options=Options()) as run:
+            (outcome,) = run.step()
+            assert run.done
+    (error,) = outcome.parsed.errors
+    assert (error.code, outcome.parsed.status) == ("source_missing", "failure")
+    assert "not there any more" in error.message
+    assert exit_code([outcome]) == 2
+
+
+def test_results_stay_until_the_end_is_marked_and_nobody_waits_for_them(tmp_path):
+    """Compose reads them to write the mark; files with the same content wait for the mark and are answered from them."""
+    for name in ("a.pdf", "b.pdf"):
+        (tmp_path / name).write_bytes(b"the same")
+    with LocalBroker() as broker:
+        settings = Settings(
+            kafka={"embedded": True, "bootstrap_servers": broker.bootstrap_servers},
+            objects={"kind": "folder", "folder": tmp_path / "objects"},
+        )
+        given = [Input(tmp_path / name, name) for name in ("a.pdf", "b.pdf")]
+        producer = Producer(producer_config(settings))
+        with Client(settings) as client, Run(client, given, tmp_path / "out", options=Options(), draw=False) as run:
+            store, bucket = client.store, settings.objects.bucket
+            client.background.run(store.ensure_bucket(bucket))
+            run.step()
+            first, second = run.tracker.courses
+            uploads = {
+                name: next((tmp_path / "objects/docfleet-uploads" / name).rglob("*.pdf")) for name in (first, second)
+            }
+
+            def end(name: str) -> None:
+                upload = uploads[name].relative_to(tmp_path / "objects/docfleet-uploads").as_posix()
+                source = SourceInfo(bucket="docfleet-uploads", key=upload)
+                record = DocumentParsed(document_id=name, generation=0, status="failure", source=source)
+                producer.produce("docs.parsed", key=name, value=encode(record))
+                assert producer.flush(10) == 0
+                deadline = time.monotonic() + 20
+                while not run.step():
+                    assert time.monotonic() < deadline
+
+            end(first)
+            client.background.run(store.put(bucket, keys.done(first), b"{}"))
+            time.sleep(1)
+            assert all(path.exists() for path in uploads.values())
+            end(second)
+            deadline = time.monotonic() + 20
+            while uploads[first].exists():
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+            time.sleep(1)
+            assert uploads[second].exists()
+            client.background.run(store.put(bucket, keys.done(second), b"{}"))
+            while uploads[second].exists():
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
