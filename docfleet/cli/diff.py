@@ -35,7 +35,7 @@ def diff(
 
         docfleet diff out/report.json new/report.json
     """
-    from docfleet.cli.console import told
+    from docfleet.cli.console import shown, told
 
     with told():
         from docfleet import exports
@@ -47,12 +47,12 @@ def diff(
 
             typer.echo(encode(found).decode())
         elif found.any:
-            for line in shown(found):
-                typer.echo(line)
+            for line in lines(found):
+                typer.echo(shown(line))
     raise typer.Exit(DIFFERENT if found.any else SAME)
 
 
-def shown(found: Differences) -> Iterator[str]:
+def lines(found: Differences) -> Iterator[str]:
     """The lines that say it, with a summary first."""
     counts = [f"{found.count(kind)} {kind}" for kind in ("changed", "added", "removed") if found.count(kind)]
     yield f"blocks: {', '.join(counts) or 'none differ'}; pages with differences: {len(found.pages)}"

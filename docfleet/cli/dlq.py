@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from docfleet.cli import letters
+from docfleet.cli.console import shown
 from docfleet.cli.options import seconds_of
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def list_(
         states = ["open", "replayed", "dropped"] if show is Show.all else [show.value]
         chosen = found.select(states, True if again else None)  # type: ignore[arg-type]  # the values of Show
         for letter in chosen:
-            typer.echo(letters.as_json(letters.plain(letter, found)) if json else letters.line(letter, found))
+            typer.echo(letters.as_json(letters.plain(letter, found)) if json else shown(letters.line(letter, found)))
         rest = f"; {found.foreign} records that are no letters" if found.foreign else ""
         typer.echo(f"{len(chosen)} dead letters{rest}", err=json)
 
@@ -91,10 +92,10 @@ def show(
         if value:
             typer.echo(message.value() or b"", nl=False)
             return
-        typer.echo(letters.line(letter, found))
-        typer.echo(f"key  {(message.key() or b'').decode(errors='replace')}")
+        typer.echo(shown(letters.line(letter, found)))
+        typer.echo(shown(f"key  {(message.key() or b'').decode(errors='replace')}"))
         for header, text in message.headers() or []:
-            typer.echo(f"{header}  {(text or b'').decode(errors='replace')}")
+            typer.echo("\n".join(map(shown, f"{header}  {(text or b'').decode(errors='replace')}".split("\n"))))
         typer.echo(letters.readable(message.value()))
 
 
@@ -146,7 +147,7 @@ def replay(
             )
         for decision in decisions:
             plain = letters.decided(decision)
-            typer.echo(letters.as_json(plain) if json else letters.told(plain))
+            typer.echo(letters.as_json(plain) if json else shown(letters.told(plain)))
         failed = 0 if again else len(found.select(["open"], True))
         closed = len(found.select(["replayed", "dropped"]))
         skipped = sum(decision.action == "skip" for decision in decisions)
@@ -196,7 +197,7 @@ def drop(
         found = _read(reader, wanted)
         chosen = found.select(["open"])
         for letter in chosen:
-            typer.echo(letters.as_json(letters.plain(letter, found)) if json else letters.line(letter, found))
+            typer.echo(letters.as_json(letters.plain(letter, found)) if json else shown(letters.line(letter, found)))
         if send and chosen:
             with Sender(settings, "dlq") as sender:
                 replaying.drop(chosen, sender)

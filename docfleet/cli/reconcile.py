@@ -30,7 +30,7 @@ def reconcile(
 
         docfleet reconcile --bucket invoices --prefix 2026/ --older-than 1h --send
     """
-    from docfleet.cli.console import quiet_logs, told
+    from docfleet.cli.console import quiet_logs, shown, told
 
     age = seconds_of(older_than)
     quiet_logs()
@@ -52,7 +52,7 @@ def reconcile(
                     older_than_s=age,
                     also_open=also_open,
                     sender=sender,
-                    told=lambda key, state: typer.echo(f"{state}  {key}"),
+                    told=lambda key, state: typer.echo(shown(f"{state}  {key}")),
                 )
             )
         typer.echo(

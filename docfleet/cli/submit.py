@@ -143,6 +143,8 @@ def _teller(wanted: tuple[Waiting, dict[str, str]] | None, quiet: bool) -> Calla
     """Prints ids as they are given, and now and then on a terminal how many there are."""
     import sys
 
+    from docfleet.cli.console import shown
+
     count, last = 0, time.monotonic()
 
     def told(submission: DocumentSubmitted, name: str) -> None:
@@ -153,7 +155,7 @@ def _teller(wanted: tuple[Waiting, dict[str, str]] | None, quiet: bool) -> Calla
             waiting.add(submission.document_id or "", submission.generation, submission.source)
             names[submission.document_id or ""] = name
         if not quiet:
-            typer.echo(f"{submission.document_id}  {name}")
+            typer.echo(shown(f"{submission.document_id}  {name}"))
         elif sys.stderr.isatty() and time.monotonic() - last > 1:
             last = time.monotonic()
             typer.echo(f"\r{count} submitted", nl=False, err=True)
@@ -163,7 +165,7 @@ def _teller(wanted: tuple[Waiting, dict[str, str]] | None, quiet: bool) -> Calla
 
 def _awaited(feed: Feed, waiting: Waiting, names: dict[str, str]) -> int:
     """Print the results of documents as they come, each once; the exit code of the worst."""
-    from docfleet.cli.console import console
+    from docfleet.cli.console import console, shown
     from docfleet.cli.watch import parsed_line
     from docfleet.outcomes import severity
     from shared.contracts.records import DocumentParsed
@@ -178,9 +180,9 @@ def _awaited(feed: Feed, waiting: Waiting, names: dict[str, str]) -> int:
         for found in waiting.look():
             waiting.discard(found.document_id)
             if found.mark is not None:
-                typer.echo(f"{names[found.document_id]}  {found.mark.status}  (had ended before)")
+                typer.echo(shown(f"{names[found.document_id]}  {found.mark.status}  (had ended before)"))
                 worst = max(worst, severity(found.mark.status))
             elif found.conflict is not None:
-                typer.echo(f"{names[found.document_id]}  {found.conflict.code}  {found.conflict.message}")
+                typer.echo(shown(f"{names[found.document_id]}  {found.conflict.code}  {found.conflict.message}"))
                 worst = 2
     return worst

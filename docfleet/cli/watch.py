@@ -107,20 +107,19 @@ def watch_pages(documents: list[str], json: bool) -> None:
 
 def page_line(composed: ComposedPage) -> str:
     """A composed page in one line (rich markup): what can be read on it, and how it begins."""
-    from rich.markup import escape
-
+    from docfleet.cli.console import marked
     from docfleet.cli.display import counted
 
     page = composed.page
     colour = {"ok": "green", "failed": "red"}.get(page.status, "dim")
     beginning = next((block.text for block in composed.blocks if block.text.strip()), "")
     parts = [
-        f"[bold]{escape(composed.document_id)}[/]",
+        f"[bold]{marked(composed.document_id)}[/]",
         f"page {page.page_no}",
         f"[{colour}]{page.status}[/]",
         counted(len(composed.blocks), "block"),
-        f"[dim]{escape(' '.join(beginning.split())[:60])}[/]" if beginning else "",
-        *(f"[red]{error.code}[/] {escape(error.message)}" for error in composed.errors[:1]),
+        f"[dim]{marked(' '.join(beginning.split())[:60])}[/]" if beginning else "",
+        *(f"[red]{error.code}[/] {marked(error.message)}" for error in composed.errors[:1]),
     ]
     return "  ".join(part for part in parts if part)
 
@@ -137,17 +136,16 @@ def progress_line(record: DocumentProgress) -> str:
 
 def parsed_line(record: DocumentParsed, name: str) -> str:
     """A result in one line (rich markup)."""
-    from rich.markup import escape
-
+    from docfleet.cli.console import marked
     from docfleet.cli.display import COLOURS, counted
 
     generation = f" (generation {record.generation})" if record.generation else ""
     parts = [
-        f"[bold]{escape(name)}[/]{generation}",
+        f"[bold]{marked(name)}[/]{generation}",
         f"[{COLOURS[record.status]}]{record.status}[/]",
         counted(record.totals.pages, "page") if record.result else "",
         "cached" if record.cached else f"{record.timings.total_s:.1f} s",
-        escape(f"s3://{record.result.bucket}/{record.result.key}") if record.result else "",
-        *(f"[red]{error.code}[/] {escape(error.message)}" for error in record.errors[:1]),
+        marked(f"s3://{record.result.bucket}/{record.result.key}") if record.result else "",
+        *(f"[red]{error.code}[/] {marked(error.message)}" for error in record.errors[:1]),
     ]
     return "  ".join(part for part in parts if part)
