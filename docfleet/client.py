@@ -32,6 +32,7 @@ from docfleet.background import Background
 from docfleet.checking import checked
 from docfleet.feed import Feed, Published
 from docfleet.following import Following
+from docfleet.reach import reach
 from docfleet.stored import Stored
 from docfleet.uploads import upload
 from docfleet.waiting import Waiting
@@ -153,7 +154,9 @@ class Client:
 
     def _produce(self, topic: str, key: str, record: msgspec.Struct) -> None:
         if self._producer is None:
-            self._producer = Producer(producer_config(self.settings))
+            producer = Producer(producer_config(self.settings))
+            reach(producer, self.settings.kafka)
+            self._producer = producer
         trace = spans.decided(tracing.new())
         headers = record_headers.make(record, source="client", trace=trace)
         span = spans.begin(f"send {record_headers.type_of(record)}", trace, kind="producer")

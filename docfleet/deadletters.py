@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from docfleet.reach import reach
 from shared.contracts.codec import decode
 from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
 from shared.settings import Settings
@@ -106,6 +107,11 @@ class Reader:
         self._consumer: Any = Consumer(reader_config(settings, "dlq"))
 
     def __enter__(self) -> Reader:
+        try:
+            reach(self._consumer, self._settings.kafka)
+        except BaseException:
+            self._consumer.close()
+            raise
         return self
 
     def __exit__(

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from confluent_kafka import Producer
 
+from docfleet.reach import reach
 from shared.contracts.codec import encode
 from shared.contracts.errors import Unavailable
 from shared.settings import Settings
@@ -32,10 +33,11 @@ class Sender:
     """A context manager. What was not acknowledged at its end is `Unavailable`; sending everything again is safe, ids absorb it."""
 
     def __init__(self, settings: Settings, source: str) -> None:
-        """`source` is named in the records' headers."""
+        """`source` is named in the records' headers. Raises `Unavailable("broker")` when it does not answer."""
         self._kafka = settings.kafka
         spans.configure(settings.telemetry, source)
         self._producer = Producer(producer_config(settings) | {"linger.ms": 20, "queue.buffering.max.messages": QUEUE})
+        reach(self._producer, settings.kafka)
         self._source = source
         self._refused = ""
         self.sent = 0
