@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from docfleet.inputs import SUFFIXES, is_result
+from docfleet.sweep import listed as listed_objects
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.options import Options
 from shared.contracts.records import DocumentSubmitted, SourceRef
@@ -135,7 +136,7 @@ async def _objects(store: ObjectStore, url: str) -> AsyncIterator[Given]:
         yield Given(url, place_of(url))
         return
     wanted = re.compile(translate(key)) if special else None
-    async for stat in store.walk(bucket, key[: special.start()] if special else key):
+    async for stat in listed_objects(store, bucket, key[: special.start()] if special else key):
         if not stat.key.endswith("/") and (wanted is None or wanted.match(stat.key)):
             # Pinned by what the listing says: one that is replaced meanwhile is submitted by its next event.
             place = SourceRef(bucket=bucket, key=stat.key, etag=stat.etag, size=stat.size)

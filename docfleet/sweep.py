@@ -82,6 +82,17 @@ async def sweep(
     return swept
 
 
+async def listed(store: ObjectStore, bucket: str, prefix: str) -> AsyncIterator[ObjectStat]:
+    """Objects below a prefix. Raises `source_missing` that names the bucket where there is none of that name, or none for us."""
+    try:
+        async for stat in store.walk(bucket, prefix):
+            yield stat
+    except DocfleetError as error:
+        if error.code is not ErrorCode.source_missing:
+            raise
+        raise DocfleetError(error.code, f"bucket {bucket} cannot be listed: is it there? ({error.message})") from error
+
+
 async def _ended(store: ObjectStore, bucket: str) -> AsyncIterator[str]:
     prefix = keys.done("")
     try:
@@ -98,7 +109,7 @@ def _is_of_object(document_id: str) -> bool:
 
 async def _batches(store: ObjectStore, bucket: str, prefix: str) -> AsyncIterator[list[ObjectStat]]:
     batch: list[ObjectStat] = []
-    async for stat in store.walk(bucket, prefix):
+    async for stat in listed(store, bucket, prefix):
         batch.append(stat)
         if len(batch) == AT_ONCE:
             yield batch
