@@ -33,7 +33,7 @@ BUILT = Built(
     inputs=(Tensor(name="x", dtype="float32", shape=(None, 3)),),
     outputs=(Tensor(name="y", dtype="float32", shape=(None, 1)),),
 )
-X = np.ones((2, 3), np.float32)
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
 GOOD = Ran(shapes=[(2, 1)])
 LOOP = Loop()
 
