@@ -44,6 +44,9 @@ def test_an_om_that_is_not_what_was_built(open_network: Open, tmp_path: Path) ->
     built(tmp_path / "models", ASCEND)
     change(network, onnx_sha256="0" * 64)
     refused(open_network, network, "another version of small.*docfleet models build")
+    built(tmp_path / "models", ASCEND)
+    change(network, installed="small-0-of-another-manifest")  # the same ONNX file, prepared for otherwise
+    refused(open_network, network, "another version of small.*docfleet models build")
     (network.parent / TARGET / RECORD).write_text("{")
     refused(open_network, network, "cannot be read")
 
