@@ -95,6 +95,14 @@ class Stack:
                     )
                 time.sleep(1)
 
+    def wait_listening(self, service: str, port: int, seconds: float = 900) -> None:
+        """Until a port is open in a container: podman 4.3 says healthy when a first check fails in `start_period`: dependants begin too soon."""
+        limit = time.monotonic() + seconds
+        look = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo open"
+        while "open" not in podman("exec", f"{PROJECT}_{service}_1", "bash", "-c", look, check=False):
+            assert time.monotonic() < limit, self.compose("logs", "--tail=80", service, check=False)
+            time.sleep(2)
+
     def _check_health(self) -> None:
         while not self._checking.wait(2):
             with contextlib.suppress(Exception):
@@ -123,6 +131,8 @@ def stack(image) -> Iterator[Stack]:
 def test_a_file_in_the_bucket_comes_out_as_a_document(stack, capsys):
     stack.compose("config", "--quiet")
     began = time.monotonic()
+    stack.compose("up", "--detach", "--no-build", "kafka")
+    stack.wait_listening("kafka", 9092)
     stack.compose("up", "--detach", "--no-build", *STARTED, timeout_s=900)
     stack.wait_healthy("ingest", "layout_worker", "rec_worker", "compose", "join")
     with capsys.disabled():
