@@ -89,5 +89,5 @@ async def test_every_damaged_file_ends(tmp_path: Path) -> None:
         warnings.warn(f"children died of: {'; '.join(deadly)}", stacklevel=1)
     assert len(deadly) <= max(1, DEATHS * outcomes.total()), deadly
     assert outcomes["internal"] == 0
-    kinds = 3 if CORPUS.is_dir() else 2  # the samples alone are three PDF files
-    assert len(outcomes) >= kinds
+    # Without the corpus there are three PDF files, which only end well or are corrupt.
+    assert len(outcomes) > (2 if len(files) > 3 else 1)
