@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     from shared.settings import Engines
 
 
+KEPT_SHAPES = 256
+"""Prepared operations that OpenVINO keeps, per network and stream, each for one shape; its own default is 5,000. Lines and pages come in ever new
+shapes, and with bf16 (AMX) each operation holds weights in its own order: worker and child came to 1,255 MB after 150 pages, with 200 to 1,072,
+and processor time was within 10 %, as between two runs alike."""
+
+
 class OpenVinoEngine:
     """Invariant: one `Core`, so that all networks of a process share its thread pools and its cache folder."""
 
@@ -53,6 +59,7 @@ class OpenVinoEngine:
             "NUM_STREAMS": self.streams,
             "INFERENCE_NUM_THREADS": self.streams,
             "ENABLE_CPU_PINNING": False,
+            "CPU_RUNTIME_CACHE_CAPACITY": KEPT_SHAPES,
         }
         try:
             with self._compiling(path, config):
