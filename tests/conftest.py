@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator
 from typing import NoReturn
 
+import hypothesis
 import pytest
 from pydantic import SecretStr
 
@@ -19,6 +20,10 @@ from tests.support.kafka import KafkaServer
 from tests.support.processes import Missing
 from tests.support.proxy import LosesAnswers
 from tests.support.s3 import S3Server
+
+hypothesis.settings.register_profile("docfleet", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("docfleet")
+"""How long an example takes says something of the machine and its load, nothing of the code."""
 
 ASKED_FOR = ("containers", "cluster", "nodes", "endurance")
 """Marks of tests that take long, or whose tools take a quarter of an hour to build: they run where `-m` names the mark, and only there."""
