@@ -1,7 +1,11 @@
 """docs/ascend.md as the owner of a card goes through it, on the double of an NPU: `./dev test -m endurance tests/docs`, some ten minutes.
 
 The commands of sections 10, 3 and 9 run as they stand, the hour with fewer scans. DOCFLEET_ENGINES__ASCEND_CALL_TIMEOUT_S may be raised on a busy
-machine: the double computes on the CPU. It has not run to its end yet; the same commands were gone through by hand.
+machine: the double computes on the CPU.
+
+It ran to its end once, in 44 minutes beside a load of 30 to 60. All came out but the death of the second session: the double's list of processes
+held numbers that others had by then, and the page's `kill -9` seems to have met one of those, for all sessions lived on. Both are mended, and the
+whole was not run again.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import pytest
 
 from tests.docs.fences import ROOT, fences
 
-pytestmark = [pytest.mark.endurance, pytest.mark.slow, pytest.mark.timeout(3_600)]
+pytestmark = [pytest.mark.endurance, pytest.mark.slow, pytest.mark.timeout(7_200)]
 PAGE = ROOT / "docs" / "ascend.md"
 PAGES = 24
 """Scanned pages in place of the 500 that a card is to have."""

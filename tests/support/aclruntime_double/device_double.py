@@ -107,12 +107,14 @@ class Card:
             say(PRINTED[207001])
             raise Fault(207001)
         if need:
-            self._held += need
-            (self._folder / "memory" / str(os.getpid())).write_text(str(self._held))
+            self._keep(self._held + need)
 
     def free(self, amount: int) -> None:
-        self._held -= amount
-        (self._folder / "memory" / str(os.getpid())).write_text(str(self._held))
+        self._keep(self._held - amount)
+
+    def _keep(self, held: int) -> None:
+        self._held = held
+        (self._folder / "memory" / str(os.getpid())).write_text(f"{held} {_started(os.getpid())}")
 
     @property
     def held(self) -> int:
@@ -120,12 +122,13 @@ class Card:
         return self._held
 
     def by_process(self) -> dict[int, int]:
-        """Living processes and the bytes they hold; a dead one's memory is free."""
+        """Living processes and the bytes they hold; a dead one's memory is free, also when another process has its number by now."""
         found = {}
         for path in (self._folder / "memory").iterdir():
             with contextlib.suppress(OSError, ValueError):
-                if Path(f"/proc/{path.name}").exists():
-                    found[int(path.name)] = int(path.read_text())
+                held, started = path.read_text().split()
+                if started == _started(int(path.name)):
+                    found[int(path.name)] = int(held)
         return found
 
     def total(self) -> int:
@@ -145,6 +148,11 @@ class Card:
             os.write(fd, line.encode())
         finally:
             os.close(fd)
+
+
+def _started(pid: int) -> str:
+    """When a process began, in ticks since the machine did (field 22 of proc(5)'s stat). Raises `OSError` where there is none."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
 
 
 def say(text: str, level: str = "ACL ERROR") -> None:
