@@ -191,15 +191,14 @@ def assemble(
 ) -> PageLayout:
     """The layout. `found`, `strokes` and `picture` (width, height) are in pixels of the full picture; without one nothing can be read."""
     judged = planned.trust
+    scale = (picture[0] / page.width, picture[1] / page.height) if picture is not None else (1.0, 1.0)
     if picture is not None:
-        scale = (picture[0] / page.width, picture[1] / page.height)
         found = _without_pictures(found, planned.boxes, scale, planned.drawn.figures, judged.trusted)
     pieces = _own_pieces(judged)
     layer: list[TextLine] = []
     unseen = judged.layer
     slope = 0.0
     if picture is not None and planned.search == "lines":
-        scale = (picture[0] / page.width, picture[1] / page.height)
         slope = upright.slope_of(found, planned.slope) if len(judged.trusted) < SOME_OWN * len(found) else 0.0
         layer, unseen = match.supported(judged.layer, found, *scale)
         pieces += [Piece(line) for line in layer]
@@ -221,7 +220,7 @@ def assemble(
             page.width,
             page.height,
             slope=slope,
-            scale=(picture[0] / page.width, picture[1] / page.height),
+            scale=scale,
             max_regions=settings.limits.max_regions,
         )
     else:
