@@ -29,6 +29,7 @@ from minio import Minio
 from minio.error import MinioException, S3Error
 
 from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
+from shared.contracts.places import bare
 from shared.objects.notifications import with_queue
 from shared.objects.paths import check
 from shared.objects.store import LISTED, ObjectStat
@@ -333,4 +334,4 @@ def _written(key: str, size: int, result: Any) -> ObjectStat:
 
 
 def _bare(etag: str | None) -> str:
-    return (etag or "").strip('"')
+    return bare(etag) or ""
