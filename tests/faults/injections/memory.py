@@ -20,7 +20,8 @@ import msgspec
 
 from tests.faults.fleet import Fleet
 from tests.faults.injection import Allowance, Injection, NotInjected
-from tests.faults.roles import CHILDREN, Role
+from tests.faults.injections.children import childless, with_children
+from tests.faults.roles import Role
 
 SQUEEZED_S = 10.0
 """How long children may take no more memory than they have, unless one has died of it before."""
@@ -40,13 +41,10 @@ class OutOfMemory(msgspec.Struct, frozen=True):
     allowance: Allowance = Allowance(codes=frozenset({"resource_limit"}))
 
     def inapplicable(self, role: Role, replicas: int) -> str | None:
-        return None if CHILDREN[role] else "it has no child process"
+        return childless(role)
 
     def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
-        member = random.choice(fleet.of(role))
-        children = member.children()
-        if not children:
-            raise NotInjected(f"{role} has no child at the moment")
+        member, children = with_children(fleet, role, random)
         by_kernel = _can_group()
         with grouped(children) if by_kernel else squeezed(children):
             until = time.monotonic() + SQUEEZED_S
