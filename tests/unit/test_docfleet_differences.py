@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
@@ -19,7 +19,7 @@ from shared.contracts.tables import table_of
 from tests.support.parsed import TEXTS, block, blocks, cell, document, documents, everything, page
 
 pytestmark = pytest.mark.unit
-SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+EXAMPLES = settings(max_examples=60)
 
 
 def changes(before: list[Block], after: list[Block]) -> list[tuple[Any, ...]]:
@@ -27,13 +27,13 @@ def changes(before: list[Block], after: list[Block]) -> list[tuple[Any, ...]]:
     return [(b.kind, b.before, b.after) for one in found.pages for b in one.blocks]
 
 
-@SLOW
+@EXAMPLES
 @given(documents())
 def test_a_document_does_not_differ_from_itself(made: tuple[ParsedDocument, str]) -> None:
     assert not differences(made[0], made[0]).any
 
 
-@SLOW
+@EXAMPLES
 @given(blocks(), blocks())
 def test_every_block_is_told_once_at_most(old: list[Block], new: list[Block]) -> None:
     pairs = paired(old, new)

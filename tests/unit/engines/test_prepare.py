@@ -112,7 +112,7 @@ def test_top1_gives_the_best_class_and_its_probability() -> None:
 
 
 @given(st.integers(1, 60), st.integers(0, 1000))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_top1_takes_the_first_of_equals_whatever_the_number_of_classes(classes: int, seed: int) -> None:
     made = helper.make_model(
         helper.make_graph(

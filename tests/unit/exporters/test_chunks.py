@@ -6,7 +6,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -37,7 +37,7 @@ def said(parsed: ParsedDocument, markdown: str, max_chars: int = MAX_CHARS) -> l
     return found
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80)
 @given(documents(PROSE), st.integers(MIN_CHARS, 300))
 def test_any_document_comes_whole_in_pieces_that_are_bounded(made: tuple[ParsedDocument, str], max_chars: int) -> None:
     parsed, markdown = made

@@ -8,7 +8,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from docfleet.exporters.html import html
 from shared.contracts.document import Link, ParsedDocument
@@ -73,7 +73,7 @@ def plain(text: str) -> str:
     return "".join(c if c in "\n\t" or not (ord(c) < 32 or 127 <= ord(c) < 160) else "\ufffd" for c in text)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80)
 @given(documents())
 def test_any_text_is_shown_as_text(made: tuple[ParsedDocument, str]) -> None:
     parsed, _ = made

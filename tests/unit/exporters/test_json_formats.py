@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from docfleet.exporters.common import marked
 from docfleet.exporters.content_list import content_list
@@ -16,7 +16,7 @@ from shared.contracts.document import Link, ParsedDocument
 from tests.support.parsed import block, document, documents, everything, page
 
 pytestmark = pytest.mark.unit
-ANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+ANY = settings(max_examples=60)
 KINDS = ("texts", "pictures", "tables", "groups")
 
 

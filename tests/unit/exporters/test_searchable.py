@@ -9,7 +9,7 @@ from typing import Any
 
 import pymupdf
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -65,7 +65,7 @@ def test_every_script_comes_out_as_it_went_in_where_it_stands() -> None:
         assert pdf[0].search_for("русский")[0] in pymupdf.Rect(49, 99, 551, 137)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(st.lists(WORDS, min_size=1, max_size=10))
 def test_any_letters_come_out(words: list[str]) -> None:
     with pymupdf.open(stream=searchable(one_page(words), sheet)) as pdf:

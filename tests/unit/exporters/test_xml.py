@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 
 from docfleet.exporters.alto import NAMESPACE, alto
 from docfleet.exporters.hocr import hocr
@@ -84,7 +84,7 @@ def xml_safe(text: str) -> str:
     return "".join(c if c in "\t\n\r" or 0x20 <= ord(c) <= 0xFFFD or ord(c) > 0xFFFF else "\ufffd" for c in text)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(documents())
 def test_alto_keeps_every_word_of_any_document(made: tuple[ParsedDocument, str]) -> None:
     parsed, _ = made
@@ -119,7 +119,7 @@ def boxes(element: Element) -> list[int]:
     return [int(value) for value in found.groups()]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(documents())
 def test_hocr_keeps_every_word_of_any_document(made: tuple[ParsedDocument, str]) -> None:
     parsed, _ = made

@@ -22,7 +22,7 @@ def names(groups):
     return [sorted({item.text[0] for item in group}) for group in groups]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 60), st.integers(5, 400)), max_size=40))
 def test_every_line_is_in_one_part(places):
     lines = [line(x, 12 * row, x + width, str(number)) for number, (x, row, width) in enumerate(places)]

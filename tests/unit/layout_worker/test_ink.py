@@ -28,7 +28,7 @@ def drawn(seed: int, height: int, width: int) -> np.ndarray:
     return picture
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10**6), height=st.integers(1, 260), width=st.integers(1, 260))
 def test_cells_hold_the_number_of_their_inked_pixels(seed: int, height: int, width: int):
     darkest = darkest_of(drawn(seed, height, width))
@@ -50,7 +50,7 @@ def test_cells_hold_the_number_of_their_inked_pixels(seed: int, height: int, wid
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_ink_is_what_differs_from_the_median(seed: int):
     darkest = darkest_of(drawn(seed, 120, 90))
     ground = int(np.sort(darkest.reshape(-1))[(darkest.size - 1) // 2])

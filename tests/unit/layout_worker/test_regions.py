@@ -47,7 +47,7 @@ def rectangles(draw, largest=600):
     return [x0, y0, x0 + draw(st.floats(0, largest, width=32)), y0 + draw(st.floats(0, largest, width=32))]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     boxes=st.lists(st.tuples(st.sampled_from(LABELS), rectangles(), st.floats(0, 1, width=32)), max_size=12),
     lines=st.lists(rectangles(largest=120), max_size=30),
@@ -74,7 +74,7 @@ def test_every_line_is_in_exactly_one_region(boxes, lines, seals, red, detected,
         assert 0 <= y0 <= y1 <= HEIGHT
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(lines=st.lists(rectangles(largest=100), max_size=25), taken=st.lists(rectangles(), max_size=4))
 def test_groups_are_a_partition_that_does_not_depend_on_order(lines, taken):
     given_lines = [TextLine(bbox=bbox, text=str(index)) for index, bbox in enumerate(lines)]

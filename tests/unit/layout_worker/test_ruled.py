@@ -35,7 +35,7 @@ def text_in(drawing):
     return [line(c.bbox[0] + 2, c.bbox[1] + 2, c.bbox[0] + 12, c.bbox[1] + 12) for c in drawing.grid.cells]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     widths=st.lists(st.floats(12, 120), min_size=2, max_size=8),
     heights=st.lists(st.floats(10, 60), min_size=2, max_size=12),

@@ -47,7 +47,7 @@ def box(label: Label, bbox: Sequence[float]) -> FoundBox:
     return FoundBox(label=label, raw_label=label, bbox=list(bbox), score=0.9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(
         st.tuples(

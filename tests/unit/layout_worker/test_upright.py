@@ -35,7 +35,7 @@ def built(slope, lines, boxes=()):
     return build(boxes, Drawn(), [Piece(x) for x in lines], WIDTH, HEIGHT, slope=slope, scale=SCALE, max_regions=500)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.floats(-5, 5).filter(lambda degrees: abs(degrees) > 0.3))
 def test_two_columns_stay_two_columns_however_the_page_is_turned(degrees):
     slope = math.tan(math.radians(degrees))

@@ -109,7 +109,7 @@ def ring(x: float, y: float, radius: float, thick: float, start: float, sweep: f
     return ((np.abs(radii - radius) <= thick / 2) & (angles <= sweep)).astype(np.uint8)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.floats(-math.pi, math.pi), st.floats(1.2, 5.8), st.floats(80, 200), st.floats(0.12, 0.3))
 def test_the_ring_of_an_arc_is_found(start: float, sweep: float, radius: float, thick: float) -> None:
     arc = arcs.fitted(ring(300, 310, radius, radius * thick, start, sweep))

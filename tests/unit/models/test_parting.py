@@ -68,7 +68,7 @@ def test_lines_apart_are_lines_and_specks_are_nothing() -> None:
     assert shapes(empty(), 3) == []
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.tuples(*[st.integers(0, 79)] * 4), min_size=1, max_size=6))
 def test_parts_are_of_the_blob_and_do_not_overlap(boxes: list[tuple[int, int, int, int]]) -> None:
     mask = np.zeros((80, 80), dtype=np.uint8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.rec_worker.batcher import Batch, Batcher, Flush, Item
@@ -51,7 +51,6 @@ def item(batcher: Batcher[int], number: int, width: int, **more: object) -> Item
     return Item(batcher.profile.bucket(width), number, **more)  # type: ignore[arg-type]
 
 
-@settings(deadline=None)
 @given(profiles, crops)
 def test_nothing_is_lost_nothing_goes_twice_and_no_batch_is_over_its_bounds(profile: BatchProfile, given: list) -> None:
     batcher: Batcher[int] = Batcher(profile)
@@ -78,7 +77,6 @@ def test_nothing_is_lost_nothing_goes_twice_and_no_batch_is_over_its_bounds(prof
             assert batch.bucket % profile.width_step == 0
 
 
-@settings(deadline=None)
 @given(crops, st.randoms(use_true_random=False))
 def test_the_order_of_owners_does_not_change_how_crops_are_packed(given: list, random: object) -> None:
     def packed(order: list[int]) -> Counter[tuple[int, int]]:
@@ -91,7 +89,6 @@ def test_the_order_of_owners_does_not_change_how_crops_are_packed(given: list, r
     assert packed(shuffled) == packed(list(range(len(given))))
 
 
-@settings(deadline=None)
 @given(profiles, crops)
 def test_wait_is_the_time_after_which_a_batch_may_go(profile: BatchProfile, given: list) -> None:
     batcher: Batcher[int] = Batcher(profile)
@@ -107,7 +104,6 @@ def test_wait_is_the_time_after_which_a_batch_may_go(profile: BatchProfile, give
         assert batcher.take(now, upstream=True) is not None
 
 
-@settings(deadline=None)
 @given(crops, st.integers(0, 79))
 def test_every_crop_of_a_failed_batch_comes_again_alone(given: list, which: int) -> None:
     batcher: Batcher[int] = Batcher(NPU)
@@ -211,7 +207,6 @@ def test_a_batch_as_wide_as_may_be_does_not_wait_for_more() -> None:
     assert (len(batch.items), batch.reason) == (4, Flush.cost)
 
 
-@settings(deadline=None)
 @given(profiles, crops)
 def test_no_crop_waits_beyond_its_deadline_or_its_lingering_while_the_engine_is_free(
     profile: BatchProfile, given: list

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.rec_worker import crops
@@ -48,7 +48,6 @@ def test_text_that_runs_down_is_tall_and_turned_upright() -> None:
     assert np.array_equal(crops.turn(crops.cut(running_down, quad), 1), upright)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.floats(-500, 900), st.floats(-500, 900)), min_size=4, max_size=4),
 )
@@ -66,7 +65,6 @@ def test_scaling_keeps_the_ratio_times_the_squeeze() -> None:
     assert crops.scaled(page(4000, 2), 48, 0.8).shape == (48, crops.WIDEST, 3)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 9000), st.integers(100, 2000), st.integers(0, 1000))
 def test_pieces_are_the_whole_line_in_order(width: int, limit: int, seed: int) -> None:
     crop = np.random.default_rng(seed).integers(0, 256, (8, width, 3), dtype=np.uint8)

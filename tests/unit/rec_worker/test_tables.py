@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.rec_worker import tables
@@ -212,7 +212,6 @@ class Words(HTMLParser):
         self.text += data
 
 
-@settings(deadline=None)
 @given(
     st.integers(1, 5),
     st.integers(2, 5),

@@ -128,7 +128,7 @@ class PartitionLife(RuleBasedStateMachine):
 
 
 TestPartitionLife = PartitionLife.TestCase
-TestPartitionLife.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+TestPartitionLife.settings = settings(max_examples=150, stateful_step_count=60)
 
 
 @given(
@@ -138,7 +138,6 @@ TestPartitionLife.settings = settings(max_examples=150, stateful_step_count=60, 
     deaths=st.integers(0, 2),
     clean=st.booleans(),
 )
-@settings(deadline=None)
 def test_metadata_survives_the_way_through_the_broker(
     position: int, states: dict[int, str], alone: int | None, deaths: int, clean: bool
 ) -> None:

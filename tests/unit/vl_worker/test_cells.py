@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.vl_worker.cells import with_boxes
@@ -100,7 +100,6 @@ def test_cells_of_a_skewed_table_stand_where_they_are_on_the_page() -> None:
     ]
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.sampled_from(["", "a", "ab", "b", "0"]), min_size=2, max_size=2), min_size=1, max_size=6))
 def test_every_box_comes_from_the_lines_and_the_right_table_has_all(rows: list[list[str]]) -> None:
     found = boxes(table(*rows), native(*rows))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.vl_worker.grammars.grounding import MAX_PARTS, SCALE, Part, parse_grounding
@@ -108,7 +108,6 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(PIECES, max_size=40).map("".join))
 def test_whatever_comes_gives_blocks_inside_the_page_or_a_typed_error(text: str) -> None:
     try:

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.vl_worker.grammars.grounding import Part, parse_grounding
@@ -141,7 +141,6 @@ def test_what_a_page_may_honestly_repeat_passes(text: str) -> None:
     assert not is_looping(text)
 
 
-@settings(deadline=None)
 @given(
     st.text(alphabet=st.characters(categories=("L", "N", "P", "Zs"), codec="utf-8"), min_size=3, max_size=60),
     st.text(max_size=200),
@@ -152,13 +151,11 @@ def test_any_text_repeated_long_enough_is_a_loop(unit: str, before: str) -> None
     assert is_looping(before + unit * (2_000 // len(unit) + 20))
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=400), st.randoms(use_true_random=False))
 def test_text_without_repetition_is_no_loop(words: list[str], rng: random.Random) -> None:
     assert not is_looping(" ".join(f"{word}{rng.randrange(10**6)}" for word in words))
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 2), max_size=60))
 def test_a_stretch_is_what_it_says(rows: list[int]) -> None:
     def slow() -> int:

@@ -6,7 +6,7 @@ import contextlib
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.vl_worker.grammars.html_table import parse_html_table, split_html_table
@@ -41,7 +41,6 @@ def test_no_table_is_an_error(text):
         parse_html_table(text, page_no=1)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=5), min_size=1, max_size=6)
 )
@@ -114,7 +113,6 @@ def test_hostile_markup_costs_no_more_than_its_length():
             parse_html_table(html, page_no=1)
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="<>/tabledrh =\"'1x!-", max_size=300))
 def test_whatever_comes_is_a_table_or_a_typed_error(text):
     with contextlib.suppress(DocfleetError):

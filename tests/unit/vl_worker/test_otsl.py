@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.vl_worker.grammars.otsl import parse_otsl
@@ -70,7 +70,6 @@ def test_more_than_the_limits_is_an_error(text: str) -> None:
         parse_otsl(text, page_no=1)
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.sampled_from(["fcel", "ecel", "lcel", "ucel", "xcel", "ched"]), max_size=6), max_size=7))
 def test_any_marks_give_a_full_grid_without_overlap(rows: list[list[str]]) -> None:
     text = "".join("".join(f"<{mark}>" + ("x" if mark == "fcel" else "") for mark in row) + "<nl>" for row in rows)

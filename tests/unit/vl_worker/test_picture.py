@@ -6,7 +6,7 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
@@ -94,7 +94,6 @@ def test_sizes(size: tuple[int, int], bounds: Bounds, sent: tuple[int, int]) -> 
 SIDES = st.integers(1, 5_000)
 
 
-@settings(deadline=None)
 @given(SIDES, SIDES, st.sampled_from([profile_named(name).bounds("page") for name in names()]))
 def test_any_picture_is_sent_within_the_bounds(width: int, height: int, bounds: Bounds) -> None:
     wide, high = size_for(width, height, bounds)

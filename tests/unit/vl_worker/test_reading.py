@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import hypothesis
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -245,7 +244,6 @@ IN_A_TABLE = "<table><tr><td>1</td><td>{}</td></tr></table>"
 ON_A_PAGE = "<|det|>text [1, 2, 900, 40]<|/det|>{}<|det|>text [1, 50, 900, 90]<|/det|>end"
 
 
-@hypothesis.settings(deadline=None)
 @given(
     UNITS,
     st.integers(60, 400),

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -93,7 +93,6 @@ lines = st.text(st.sampled_from("ab 1.2)#-+*_`~<>&;=|\\[]!()$:x/\"'中，。—"
 )
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["text", "section_header", "caption", "footnote"]), lines), max_size=6))
 def test_a_parser_shows_the_text_and_every_character_has_one_writer(content: list[tuple[str, str]]) -> None:
     blocks = [
@@ -110,7 +109,6 @@ def test_a_parser_shows_the_text_and_every_character_has_one_writer(content: lis
     assert [span.block_id for span in markdown.spans] == [b.id for b in blocks]
 
 
-@settings(deadline=None)
 @given(st.lists(lines, min_size=1, max_size=4))
 def test_cells_show_their_text(texts: list[str]) -> None:
     cells = [Cell(row=r, col=c, text=t, column_header=r == 0) for r in range(2) for c, t in enumerate(texts)]
@@ -118,7 +116,6 @@ def test_cells_show_their_text(texts: list[str]) -> None:
     assert [re.sub(r"\s+", " ", t) for t in shown(text)] == [re.sub(r"\s+", " ", t.strip()) for t in texts] * 2
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.text(max_size=5))))
 def test_spans_are_disjoint_in_order_and_hold_what_was_written(pieces: list[tuple[bool, str]]) -> None:
     writer = SpanWriter()

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from services.assembler.document.order import Item, reading_order
@@ -146,7 +146,6 @@ boxes = st.tuples(
 ).map(lambda t: Item(box=(t[0], t[1], t[0] + t[2], t[1] + t[3]), lines=t[4], pair=t[5]))
 
 
-@settings(deadline=None)
 @given(st.lists(boxes, max_size=25), st.randoms(use_true_random=False))
 def test_any_layout_is_ordered_whole_and_alike_from_any_input_order(items: list[Item], shuffle: random.Random) -> None:
     order = reading_order(items)

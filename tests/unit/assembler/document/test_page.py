@@ -6,7 +6,7 @@ import random
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.contracts.codec import encode
@@ -368,7 +368,6 @@ def regions(draw: st.DrawFn) -> tuple[list[object], list[object]]:
     return found, read
 
 
-@settings(deadline=None)
 @given(regions(), st.randoms(use_true_random=False))
 def test_any_regions_give_a_valid_page_and_the_same_bytes_in_any_order(
     made: tuple[list[object], list[object]], shuffle: random.Random

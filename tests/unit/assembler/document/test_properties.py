@@ -68,7 +68,7 @@ def written(pages: list[ComposedPage], total: int) -> tuple[ParsedDocument, str]
     return make.document(pages, total)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(layouts(), st.randoms(use_true_random=False))
 def test_pages_in_any_order_and_number_give_the_same_bytes(given_pages: list[PageLayout], shuffle: Any) -> None:
     total = len(given_pages)
@@ -81,7 +81,7 @@ def test_pages_in_any_order_and_number_give_the_same_bytes(given_pages: list[Pag
     assert same == text
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(layouts(), st.integers(1, 5))
 def test_any_slicing_gives_the_same_document(given_pages: list[PageLayout], size: int) -> None:
     """Slices are composed by other processes, regions and readings in any order: a page knows nothing of its neighbours."""
@@ -99,7 +99,7 @@ def test_any_slicing_gives_the_same_document(given_pages: list[PageLayout], size
     assert same == text
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(layouts())
 def test_every_character_has_one_writer_and_every_box_its_page(given_pages: list[PageLayout]) -> None:
     pages = [make.page(layout, number) for number, layout in enumerate(given_pages, 1)]

@@ -52,7 +52,7 @@ def skewed(layout: PageLayout, reading: Reading, degrees: float) -> tuple[PageLa
     )
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.floats(-5, 5).filter(lambda degrees: abs(degrees) > 0.3))
 def test_a_skewed_page_has_the_texts_and_the_order_of_a_level_one(degrees: float) -> None:
     layout, reading = two_columns()

@@ -337,7 +337,5 @@ class World(RuleBasedStateMachine):
             assert document.opened is None, "only cancels of what never came are kept"
 
 
-World.TestCase.settings = settings(
-    max_examples=120, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
-)
+World.TestCase.settings = settings(max_examples=120, stateful_step_count=60, suppress_health_check=list(HealthCheck))
 TestWorld = World.TestCase

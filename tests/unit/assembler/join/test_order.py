@@ -49,7 +49,7 @@ def composed(sequence: list[Any], ranges: int, window: int) -> dict[str, bytes]:
 
 
 @given(data=st.data(), ranges=st.sampled_from([0, 2, 4]), window=st.integers(4, 9))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_order_and_repetition_do_not_matter(data: st.DataObject, ranges: int, window: int) -> None:
     straight = events(ranges)
     expected = composed(straight, ranges, window)

@@ -194,7 +194,5 @@ class Fleet(RuleBasedStateMachine):
         assert len(self.proofs) == 0
 
 
-Fleet.TestCase.settings = settings(
-    max_examples=100, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Fleet.TestCase.settings = settings(max_examples=100, stateful_step_count=40, suppress_health_check=list(HealthCheck))
 TestFleet = Fleet.TestCase

@@ -43,7 +43,7 @@ STEPS = st.lists(st.tuples(st.integers(0, 1), st.sampled_from(["set", "pop", "de
 
 
 @given(STEPS)
-@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 def test_rows_are_a_dictionary_for_each_partition(make: Callable[[int], Rows], steps: Any) -> None:
     both: list[tuple[Rows, dict[bytes, Any]]] = [(make(7), {}), (make(8), {})]
     for which, what, key, number in steps:
