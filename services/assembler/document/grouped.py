@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations, pairwise
 
-Span = tuple[int, int]
-"""First and last column."""
+from services.assembler.document.strips import Span
+
 MOST = 16
 """Columns of a run, and names over it, for which all ways to share it are tried: up to some 6,000."""
 MIDDLE = 0.1

@@ -13,6 +13,7 @@ from statistics import median
 import msgspec
 
 from services.assembler.document import grouped
+from services.assembler.document.strips import Span
 from services.assembler.document.text import Piece
 
 MIDDLE = 0.35
@@ -23,9 +24,6 @@ FAR = 5.0
 """Distance from its column, in line heights, beyond which a name between two rows is none of the table's columns."""
 ALIGNED = 0.2
 """Distance of edges or middles, in line heights, up to which a name stands in its column like the rest of it."""
-
-Span = tuple[int, int]
-"""First and last column."""
 
 
 class Spanned(msgspec.Struct, frozen=True, kw_only=True):

@@ -77,8 +77,9 @@ class Edges:
 def spans_of(row: Sequence[Piece], columns: Sequence[tuple[float, float]], edges: Edges) -> list[Span]:
     """Columns of each piece of a row. Names that stand beside their columns, not over them, go each to one of its own, in order. `edges` are
     those of the table's pieces."""
-    spans = [_span(piece, columns, edges) for piece in row]
-    beside = {i for i, piece in enumerate(row) if not _touched(piece, columns, edges)}
+    touched = [_touched(piece, columns, edges) for piece in row]
+    spans = [_span(piece, columns, found) for piece, found in zip(row, touched, strict=True)]
+    beside = {i for i, found in enumerate(touched) if not found}
     clash = any(
         spans[i][0] <= spans[j][1]
         and spans[j][0] <= spans[i][1]
@@ -140,7 +141,7 @@ def _closed_up(columns: Sequence[tuple[float, float]], pieces: Sequence[Piece]) 
     used: list[set[int]] = [set() for _ in columns]
     for number, row in enumerate(rows(pieces)):
         for piece in row:
-            first, last = _span(piece, columns)
+            first, last = _span(piece, columns, _touched(piece, columns))
             for index in range(first, last + 1):
                 used[index].add(number)
     out: list[tuple[float, float]] = []
@@ -170,8 +171,8 @@ def _touched(piece: Piece, columns: Sequence[tuple[float, float]], edges: Edges 
     return [i for i, (common, width) in enumerate(shared) if common > min(0.15 * width, most)]
 
 
-def _span(piece: Piece, columns: Sequence[tuple[float, float]], edges: Edges | None = None) -> Span:
-    touched = _touched(piece, columns, edges)
+def _span(piece: Piece, columns: Sequence[tuple[float, float]], touched: Sequence[int]) -> Span:
+    """From the first to the last column that it stands over; of none, the nearest."""
     if touched:
         return touched[0], touched[-1]
     middle = (piece.box[0] + piece.box[2]) / 2

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+from services.assembler.document.strips import Span
 from services.assembler.document.text import Piece
 
 EVEN = 0.35
 """Line heights by which the upper and the lower line may stand unevenly about the row between them."""
 
-Row = dict[tuple[int, int], list[Piece]]
+Row = dict[Span, list[Piece]]
 """The pieces of each cell, by its first and last column."""
 
 
