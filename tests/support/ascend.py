@@ -15,6 +15,7 @@ import numpy as np
 
 from docfleet import om
 from docfleet.atc import target_named
+from shared.engines.ascend_built import Built
 from shared.models.manifest import Ascend, File, Input, Manifest, Wheel
 
 DOUBLE = Path(__file__).with_name("aclruntime_double")
@@ -78,6 +79,19 @@ def manifest_of(name: str, ascend: Ascend, classes: int | None = None) -> Manife
         input=Input(shape=[None, 3, None, None], channels="rgb", mean=[0.5] * 3, std=[0.5] * 3),
         classes=classes,
         ascend=ascend,
+    )
+
+
+def described(**given: Any) -> Built:
+    """What `built.json` says of a small `om`, for tests that open none: identity as it may be, and what is `given`."""
+    return Built(
+        model="small",
+        target=TARGET,
+        soc="Ascend310P3",
+        installed="small-1-0",
+        onnx_sha256="0",
+        om_sha256="0",
+        **given,
     )
 
 

@@ -14,20 +14,15 @@ from shared.children.block import Block
 from shared.children.errors import ChildDied, ChildStalled
 from shared.contracts.errors import DocfleetError, ErrorCode, Unavailable
 from shared.engines import ascend_network
-from shared.engines.ascend_built import Built, Tensor
+from shared.engines.ascend_built import Tensor
 from shared.engines.ascend_failures import Failure
 from shared.engines.ascend_network import AscendNetwork, Loop
 from shared.engines.ascend_session import Opening, Ran
 from shared.settings import Engines
+from tests.support.ascend import described
 
 pytestmark = pytest.mark.unit
-BUILT = Built(
-    model="small",
-    target="ascend310p3",
-    soc="Ascend310P3",
-    installed="small-1-0",
-    onnx_sha256="0",
-    om_sha256="0",
+BUILT = described(
     mode="dymbatch",
     gears=(((1, 3),), ((2, 3),)),
     inputs=(Tensor(name="x", dtype="float32", shape=(None, 3)),),

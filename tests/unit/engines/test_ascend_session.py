@@ -14,9 +14,10 @@ import pytest
 from shared.children.block import Block
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.engines import ascend_session
-from shared.engines.ascend_built import Built, Tensor
+from shared.engines.ascend_built import Tensor
 from shared.engines.ascend_failures import Failure
 from shared.engines.ascend_session import DTYPES, Feeds, Opening, Session
+from tests.support.ascend import described
 
 pytestmark = pytest.mark.unit
 CODES = {name: number for number, name in DTYPES.items()}
@@ -84,13 +85,7 @@ class Printed:
         return told
 
 
-BUILT = Built(
-    model="small",
-    target="ascend310p3",
-    soc="Ascend310P3",
-    installed="small-1-0",
-    onnx_sha256="0",
-    om_sha256="0",
+BUILT = described(
     mode="dymdims",
     gears=tuple(((batch, 3, 8), (batch, 2)) for batch in (1, 2, 4)),
     inputs=(
