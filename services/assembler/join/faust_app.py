@@ -66,9 +66,6 @@ TICK_S = 0.25
 """How often the timers are asked."""
 STILL_S = 5.0
 """A partition that has events and brings none for so long is read again from where it stands."""
-RECOVERED = 64
-"""Records of a changelog partition that a recovery holds before it applies them. Faust's 1,000, of 24 partitions, are 40 MB that stay with the
-process: what a recovery takes must not depend on how much is there to be recovered."""
 EVICT_S = 60.0
 """How often old marks are forgotten."""
 MAX_PENDING = 20_000
@@ -141,7 +138,6 @@ class FaustJoin:
             key_type=bytes,
             value_type=bytes,
             partitions=self._partitions,
-            recovery_buffer_size=RECOVERED,
             changelog_topic=topic,
             beacon=self.app.tables.beacon,
         )
