@@ -26,8 +26,8 @@ from tests.faults.roles import ROLES
 from tests.faults.run import Arena
 from tests.faults.servers import Servers
 from tests.faults.soak import flat
+from tests.faults.soak.run import POOLS, Soak
 from tests.faults.soak.run import Report as Soaked
-from tests.faults.soak.run import Soak
 from tests.faults.sources import light
 from tests.support import toxiproxy
 from tests.support.processes import Missing
@@ -53,7 +53,7 @@ def main() -> int:
         temporary.mkdir()
         servers, kinds = (Servers(folder), {"plain"}) if arguments.plain else _servers(folder, report)
         with servers:
-            env = {"TMPDIR": str(temporary)}
+            env = {"TMPDIR": str(temporary), **POOLS}
             with (
                 Fleet(servers, folder, replicas=2, env=env) as fleet,
                 Arena(fleet, light(), rate=arguments.rate, patience_s=600) as arena,

@@ -24,6 +24,9 @@ LEFT_OUT = {"rolling-restart", "scale-1-3-1", "start-together", "newer-beside", 
 """Faults that end every process of a role, veterans included, or take longer than the pause between two faults."""
 OPEN = 20
 """Documents under way, beyond which none is submitted: a slow machine gets no more than it can do."""
+POOLS = {"DOCFLEET_OBJECTS__CONNECTIONS": "8"}
+"""A pool of connections and threads that is full when the warm-up ends: one of 32 takes its last the first time that 32 are wanted at once, which
+may be after an hour, and looks like a leak until then."""
 TOLERANCE = Allowance(deaths=ANY, exits=frozenset({-9}), codes=frozenset({"resource_limit"}), fallbacks=True)
 """What all these faults together may leave; of `vl-reset`: tables that small models read, told as `vl_fallback`."""
 

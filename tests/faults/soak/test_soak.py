@@ -16,7 +16,7 @@ from tests.faults.matrix import injections
 from tests.faults.run import Arena
 from tests.faults.servers import Servers
 from tests.faults.soak.flat import verdicts
-from tests.faults.soak.run import Soak
+from tests.faults.soak.run import POOLS, Soak
 from tests.faults.sources import light
 from tests.support.processes import Missing
 
@@ -38,7 +38,7 @@ def test_under_faults_for_minutes_nothing_is_lost_and_nothing_piles_up(tmp_path,
         without(missing)
     try:
         with (
-            Fleet(servers, tmp_path, replicas=2, env={"TMPDIR": str(temporary)}) as fleet,
+            Fleet(servers, tmp_path, replicas=2, env={"TMPDIR": str(temporary), **POOLS}) as fleet,
             Arena(fleet, light(), rate=1.0, patience_s=240) as arena,
         ):
             faults = [fault for fault in injections() if fault.servers == "plain"]
