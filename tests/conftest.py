@@ -7,12 +7,14 @@ with DOCFLEET_TEST_REQUIRE_KAFKA=1 it fails instead.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from typing import NoReturn
 
 import hypothesis
 import pytest
+import structlog
 from pydantic import SecretStr
 
 from shared.settings import Objects, Settings
@@ -36,6 +38,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_they_were() -> Iterator[None]:
+    """Logs are set up once per process: a test that runs a command in this one would silence the warnings that a later test looks for."""
+    root = logging.getLogger()
+    handlers, level, configuration = [*root.handlers], root.level, structlog.get_config()
+    yield
+    structlog.configure(**configuration)
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 def without(missing: Missing) -> NoReturn:

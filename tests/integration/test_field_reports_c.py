@@ -23,8 +23,8 @@ from shared.streams.cluster import Cluster
 from tests.support.pdfs import contents
 
 OPTIONS = Options(layout="fast", ocr="off")
-LONG, SHORTS = 700, 20
-CANCELLED = 200
+LONG, SHORTS = 1_400, 20
+CANCELLED = 2_000
 
 
 @pytest.fixture(scope="module")

@@ -119,12 +119,13 @@ async def test_an_image_beyond_its_limit_costs_the_picture_not_the_text(tmp_path
 
 async def test_a_child_that_is_killed_loses_only_what_was_in_it(documents: Documents, tmp_path: Path) -> None:
     await still_works(documents, tmp_path)
-    path = tmp_path / "slow.pdf"
-    path.write_bytes(contents(["x" * 400] * 2_000))
-    call = asyncio.create_task(documents.inspect(path))
-    await asyncio.sleep(0.05)
+    path = tmp_path / "in-it.pdf"
+    path.write_bytes(contents(["words"]))
     pid = documents._child.pid
     assert pid is not None
+    os.kill(pid, signal.SIGSTOP)  # so that it cannot have answered before it dies
+    call = asyncio.create_task(documents.inspect(path))
+    await asyncio.sleep(0.05)
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(ChildDied):
         await call
