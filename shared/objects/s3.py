@@ -80,6 +80,7 @@ class S3Store:
             verify=ssl.create_default_context(cafile=authorities) if settings.secure else False,
             trust_env=False,
         )
+        self._endpoint = settings.endpoint
         self._threads = ThreadPoolExecutor(settings.connections, thread_name_prefix="objects")
 
     async def stat(self, bucket: str, key: str, *, version_id: str | None = None) -> ObjectStat:
@@ -209,7 +210,7 @@ class S3Store:
         self._http.close()
 
     async def _on_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: _typed(work))
+        return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: _typed(work, self._endpoint))
 
     def _open(self, bucket: str, key: str, etag: str | None, version_id: str | None) -> Any:
         headers = {"If-Match": f'"{etag}"'} if etag is not None else None
@@ -249,7 +250,7 @@ class S3Store:
                 answer = self._http.put(url, content=data, headers={"If-None-Match": "*", "Content-Type": content_type})
             except httpx.TransportError as error:
                 # Nobody knows whether it was written; the next attempt finds out, and reads what is there.
-                trouble = str(error) or type(error).__name__
+                trouble = _silent(self._endpoint, error)
                 continue
             if answer.is_success:
                 return data
@@ -274,7 +275,7 @@ class S3Store:
             response.release_conn()
 
 
-def _typed(work: Callable[[], T]) -> T:
+def _typed(work: Callable[[], T], endpoint: str) -> T:
     """Run with the errors of two libraries turned into ours."""
     began = time.time()
     try:
@@ -282,10 +283,15 @@ def _typed(work: Callable[[], T]) -> T:
     except S3Error as error:
         raise _of_s3(error, began) from error
     except (MinioException, urllib3.exceptions.HTTPError, httpx.HTTPError, ssl.SSLError) as error:
-        raise Unavailable("objects", f"{type(error).__name__}: {error!s:.300}") from error
+        raise Unavailable("objects", _silent(endpoint, error)) from error
     except ValueError as error:
         # minio-py refuses names that S3 would not take.
         raise DocfleetError(ErrorCode.source_missing, f"no such object can exist: {error!s:.100}") from error
+
+
+def _silent(endpoint: str, error: Exception) -> str:
+    """That a store gave no answer: which one, what names it, and the library's words."""
+    return f"no answer from the store at {endpoint} (objects.endpoint): {type(error).__name__}: {error!s:.300}"
 
 
 def _of_s3(error: S3Error, began: float) -> Exception:
