@@ -28,7 +28,8 @@ MAX_PARSED_ERRORS = 20
 """Errors listed in `DocumentParsed`; `errors_total` counts all."""
 
 PageNo: TypeAlias = Annotated[int, Meta(ge=1)]
-Generation: TypeAlias = Annotated[int, Meta(ge=0)]
+Generation: TypeAlias = Annotated[int, Meta(ge=0, le=2**53 - 1)]
+"""No larger than what every reader of JSON holds exactly (RFC 8259, section 6)."""
 DocumentId: TypeAlias = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._:\-]{1,128}$")]
 AwareTime: TypeAlias = Annotated[datetime, Meta(tz=True)]
 Status = Literal["success", "partial_success", "failure", "cancelled"]

@@ -141,3 +141,12 @@ def test_times_of_people_are_rfc3339():
         updated_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
     )
     assert b'"updated_at":"2026-01-02T03:04:05Z"' in encode(progress)
+
+
+def test_a_generation_is_a_number_that_every_reader_of_json_holds():
+    document = b'{"source":{"bucket":"in","key":"a.pdf"},"generation":%d}'
+    assert decode(document % (2**53 - 1), records.DocumentSubmitted).generation == 2**53 - 1
+    for wrong in (2**53, 2**63, 2**64, 10**30, -1):
+        with pytest.raises(DocfleetError) as caught:
+            decode(document % wrong, records.DocumentSubmitted)
+        assert caught.value.code is ErrorCode.invalid_message
