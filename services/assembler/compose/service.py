@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from importlib.metadata import version
 
 import msgspec
+import structlog
 
 from services.assembler.compose.cache import reusable
 from services.assembler.compose.calls import DocumentReply, DocumentRequest, PageReply, PageRequest, StoredDocument
@@ -44,6 +45,8 @@ from shared.objects.open import open_store
 from shared.settings import Settings
 from shared.streams.failure import page_failed
 from shared.streams.stage import Delivery, Emit
+
+log = structlog.get_logger()
 
 RESULTS = "docs.results"
 PAGE_BYTES = 2 * 2**20
@@ -268,7 +271,11 @@ class Compose:
     async def _close(self, task: CloseDocument) -> None:
         """Write `done/`, and the cache entry of a success."""
         if task.status == "success":
-            await self._remember(task)
+            try:
+                await self._remember(task)
+            except DocfleetError as error:
+                # Removed meanwhile. Without an entry a twin is computed; without the mark it waits, and nothing of the document is ever cleared.
+                log.warning("not_remembered", document_id=task.document_id, error=str(error))
         mark = DoneMark(document_id=task.document_id, generation=task.generation, status=task.status)
         await mark_ended(self._store, self._bucket, mark, decided=True)
 

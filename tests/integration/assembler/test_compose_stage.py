@@ -252,6 +252,24 @@ async def test_what_fails_is_said_in_the_right_record(world: World) -> None:
     assert await world.stage.failed(world.delivery(closing), DocfleetError(ErrorCode.internal, "x")) == []
 
 
+@pytest.mark.parametrize("gone", [keys.inspection("d", 0), keys.markdown("d", 0)])
+async def test_what_ended_is_marked_also_when_something_of_it_was_removed_before(
+    world: World, tmp_path: Path, gone: str
+) -> None:
+    await world.inspection(1)
+    await world.layout(make.layout([make.region(0, "text", make.lines(60, 100, ["Some words."]))]))
+    await world.page(1)
+    await world.document(1)
+    await world.store.remove(BUCKET, gone)
+    other = Compose(world.settings)  # which remembers nothing of it
+    await other.start()
+    try:
+        await other.process(world.delivery(CloseDocument(document_id="d", generation=0, status="success")))
+    finally:
+        await other.stop()
+    assert decode(await world.store.get(BUCKET, keys.done("d")), DoneMark).status == "success"
+
+
 async def test_an_older_generation_never_replaces_the_mark_of_a_newer_one(world: World) -> None:
     await world.process(CloseDocument(document_id="d", generation=2, status="failure"))
     await world.process(CloseDocument(document_id="d", generation=1, status="cancelled"))
