@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from docfleet.background import Background
 from shared.contracts.codec import decode, sha256
 from shared.contracts.document import ParsedDocument
-from shared.contracts.errors import DocfleetError, ErrorCode
+from shared.contracts.errors import DocfleetError
 from shared.contracts.layout import DoneMark
-from shared.contracts.places import same_place
+from shared.contracts.places import same_place, taken
 from shared.contracts.records import (
     MAX_PARSED_ERRORS,
     DocumentParsed,
@@ -102,7 +102,7 @@ class Waiting:
     async def _one(self, document_id: str, asked: _Asked) -> Found | None:
         kept = await optional(self._store, self._bucket, keys.envelope(document_id, asked.generation))
         if kept is not None and not same_place(decode(kept, DocumentSubmitted).source, asked.source):
-            return Found(document_id, conflict=conflict(document_id, asked.generation))
+            return Found(document_id, conflict=taken(document_id, asked.generation))
         stored = await optional(self._store, self._bucket, keys.done(document_id))
         mark = decode(stored, DoneMark) if stored is not None else None
         if mark is None or mark.generation < asked.generation:
@@ -138,11 +138,3 @@ class Waiting:
             errors_total=len(document.errors),
             warnings_total=len(document.warnings),
         )
-
-
-def conflict(document_id: str, generation: int) -> DocfleetError:
-    """What a submission under an id that is taken ends with."""
-    return DocfleetError(
-        ErrorCode.conflict,
-        f"document id {document_id} at generation {generation} belongs to another source; use another id or the next generation",
-    )

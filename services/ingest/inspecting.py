@@ -19,7 +19,7 @@ from shared.contracts.codec import decode, encode
 from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.layout import Inspection
 from shared.contracts.options import Options, options_hash, page_ranges, selected_pages
-from shared.contracts.places import bare, same_place
+from shared.contracts.places import bare, same_place, taken
 from shared.contracts.records import DocumentSubmitted, SourceInfo, SourceRef
 from shared.documents.opener import Documents
 from shared.documents.passwords import password_of
@@ -64,7 +64,8 @@ class Inspector:
         faultpoints.reached("after_envelope_before_inspection")
         inspection = await self._inspection(msgspec.structs.replace(submission, source=pinned), delivery)
         if inspection.source.etag != pinned.etag:
-            raise _conflict()  # the same id and place, but another object than the one that was inspected first
+            # The same id and place, but another object than the one that was inspected first.
+            raise taken(inspection.document_id, submission.generation)
         return msgspec.structs.replace(submission, source=pinned), inspection
 
     async def _pin(self, source: SourceRef) -> SourceRef:
@@ -96,7 +97,7 @@ class Inspector:
         key = keys.envelope(submission.document_id or "", submission.generation)
         stored = decode(await self._store.put_once(self._bucket, key, encode(submission)), DocumentSubmitted)
         if not same_place(stored.source, submission.source):
-            raise _conflict()
+            raise taken(stored.document_id or "", submission.generation)
 
     async def _inspection(self, submission: DocumentSubmitted, delivery: Delivery[Any]) -> Inspection:
         """What is stored about the document, or found out now."""
@@ -168,13 +169,6 @@ def document_id_of(source: SourceRef, given: str | None) -> str:
     if given:
         return given
     return ids.document_id_of_object(source.bucket, source.key, source.version_id or source.etag or "")
-
-
-def _conflict() -> DocfleetError:
-    return DocfleetError(
-        ErrorCode.conflict,
-        "this document id and generation already belong to another source; use another id or the next generation",
-    )
 
 
 def source_info(source: SourceRef) -> SourceInfo:

@@ -1,7 +1,8 @@
-"""Whether two sources are the same object."""
+"""Whether two sources are the same object, and what is said when an id belongs to another one."""
 
 from __future__ import annotations
 
+from shared.contracts.errors import DocfleetError, ErrorCode
 from shared.contracts.records import SourceRef
 
 
@@ -15,4 +16,12 @@ def same_place(one: SourceRef, other: SourceRef) -> bool:
     return (one.bucket, one.key) == (other.bucket, other.key) and all(
         mine is None or theirs is None or mine == theirs
         for mine, theirs in ((one.version_id, other.version_id), (bare(one.etag), bare(other.etag)))
+    )
+
+
+def taken(document_id: str, generation: int) -> DocfleetError:
+    """What a submission under the id and generation of another source ends with."""
+    return DocfleetError(
+        ErrorCode.conflict,
+        f"document id {document_id} at generation {generation} belongs to another source; use another id or the next generation",
     )
