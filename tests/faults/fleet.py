@@ -99,8 +99,15 @@ class Fleet:
         with self._lock:
             return [member for member in self.members if member.role == role and member.ended is None]
 
-    def start(self, role: Role, env: Mapping[str, str] | None = None, armed: str | None = None) -> Member:
-        """Start one more process of a role; `env` is for it alone, and so is the fault point that is `armed` from its start.
+    def start(
+        self,
+        role: Role,
+        env: Mapping[str, str] | None = None,
+        armed: str | None = None,
+        tree: Path | None = None,
+    ) -> Member:
+        """Start one more process of a role; `env` is for it alone, and so are the fault point that is `armed` from its start, and the `tree`
+        of another version that it is started from.
 
         Does not wait, and does not change `replicas`.
         """
@@ -110,15 +117,16 @@ class Fleet:
                 point_file(self.folder, role, self._number).write_text(armed)
             (port,) = free_ports(1)
             environment = {**self._env, **self.servers.env(role), **(env or {})}
-            member = self._starter.submit(self._member, role, environment, port).result()
+            member = self._starter.submit(self._member, role, environment, port, tree).result()
             self.members.append(member)
             return member
 
-    def _member(self, role: Role, env: Mapping[str, str], port: int) -> Member:
+    def _member(self, role: Role, env: Mapping[str, str], port: int, tree: Path | None) -> Member:
         """On the thread that outlives all processes."""
-        modules = self._modules or (LIGHT if "LD_PRELOAD" in env else None)  # what is loaded first cannot be forked in
+        # What is loaded first cannot be forked in, and another version is not in the interpreter that is forked.
+        modules = self._modules or (LIGHT if "LD_PRELOAD" in env or tree is not None else None)
         if modules is not None:
-            return Member(role, plainly(modules), self._number, self.folder, env, port)
+            return Member(role, plainly(modules, tree or ROOT), self._number, self.folder, env, port)
         self._forge = self._forge or Forge(self.folder / "forge.log", {MARK: self.run})
         return Member(role, self._forge.start, self._number, self.folder, env, port)
 

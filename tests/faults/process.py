@@ -26,11 +26,11 @@ Start = Callable[[Role, Mapping[str, str], Path], "subprocess.Popen[bytes] | For
 """Starts the process of a role with an environment on top of this process's own, and a log."""
 
 
-def plainly(modules: Mapping[Role, Sequence[str]]) -> Start:
-    """Start it as an image does: `python -m` its module."""
+def plainly(modules: Mapping[Role, Sequence[str]], tree: Path = ROOT) -> Start:
+    """Start it as an image does: `python -m` its module, from the `tree` of this version or of another."""
 
     def start(role: Role, env: Mapping[str, str], log: Path) -> subprocess.Popen[bytes]:
-        return spawn([sys.executable, "-m", *modules[role]], log, ROOT, dict(env))
+        return spawn([sys.executable, "-m", *modules[role]], log, tree, {**env, "PYTHONPATH": str(tree)})
 
     return start
 

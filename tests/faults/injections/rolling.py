@@ -6,6 +6,7 @@ import random as rand
 import time
 from collections.abc import Iterable
 from itertools import pairwise
+from pathlib import Path
 
 import msgspec
 
@@ -104,11 +105,11 @@ class RollingRestart(msgspec.Struct, frozen=True):
         return [result.at for result in list(watch.results) if result.source == f"docfleet/{role}"]
 
 
-def replace(fleet: Fleet, role: Role, **env: str) -> None:
-    """Start a successor, wait until it takes part, and let the oldest go by SIGTERM."""
+def replace(fleet: Fleet, role: Role, tree: Path | None = None, **env: str) -> None:
+    """Start a successor, wait until it takes part, and let the oldest go by SIGTERM. `tree`: of another version, that it is started from."""
     oldest = fleet.of(role)[0]
     with fleet.holding(role):
-        successor = fleet.start(role, env)
+        successor = fleet.start(role, env, tree=tree)
         try:
             fleet.wait_until(successor.ready, 300, f"the successor of {role} is not ready")
         except AssertionError as error:
@@ -140,6 +141,27 @@ class NewerBeside(msgspec.Struct, frozen=True):
         code = newer.terminate()
         assert code == 0, f"{role} ended with {code} after SIGTERM: {newer.tail()}"
         return {}
+
+
+class OlderBeside(msgspec.Struct, frozen=True):
+    """A process of an older version, from its `tree`, works beside the others, until one of this version takes its place."""
+
+    tree: Path
+    name: str = "older-beside"
+    servers: str = "plain"
+    allowance: Allowance = QUIET
+
+    def inapplicable(self, role: Role, replicas: int) -> str | None:
+        return None
+
+    def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
+        replace(fleet, role, tree=self.tree)
+        older = fleet.of(role)[-1]
+        began = time.monotonic()
+        time.sleep(random.uniform(6.0, 12.0))  # it works for a while
+        code = older.terminate()
+        assert code == 0, f"the older {role} ended with {code} after SIGTERM: {older.tail()}"
+        return {"worked_s": time.monotonic() - began}
 
 
 INJECTIONS: list[Injection] = [Scale(), StartTogether(), RollingRestart(), NewerBeside()]
