@@ -37,6 +37,8 @@ MAX_CROWDED = 0.15
 """Share of the filled cells that may hold texts side by side: more means that columns are missing."""
 FREE = 2
 """So many lines or cells may always be odd."""
+SAME_ROW = 0.5
+"""Heights by which the middles of two parts may differ that stand in one row of their cell: on a photograph rows fall and rise."""
 SNAP = 3
 """Characters around the place of a split in which a blank is preferred."""
 _WHOLE = re.compile(
@@ -174,7 +176,7 @@ def _side_by_side(parts: Sequence[_Part]) -> bool:
     """Whether two parts of a cell stand in one row with room for an edge between them."""
     ordered = sorted(parts, key=lambda part: part.x0)
     return any(
-        abs(left.y - right.y) < 0.5 * min(left.height, right.height) and right.x0 - left.x1 > 0.5 * left.height
+        abs(left.y - right.y) < SAME_ROW * min(left.height, right.height) and right.x0 - left.x1 > 0.5 * left.height
         for left, right in combinations(ordered, 2)
     )
 
@@ -256,9 +258,15 @@ def _width(text: str) -> int:
 
 
 def _joined(parts: Sequence[_Part]) -> str:
-    """The parts of a cell in reading order: a blank between them, none between two CJK characters."""
-    text = ""
+    """The parts of a cell in reading order, row by row: a blank between them, none between two CJK characters."""
+    rows: list[list[_Part]] = []
     for part in sorted(parts):
+        if rows and part.y - rows[-1][0].y < SAME_ROW * min(part.height, rows[-1][0].height):
+            rows[-1].append(part)
+        else:
+            rows.append([part])
+    text = ""
+    for part in (part for row in rows for part in sorted(row, key=lambda one: one.x0)):
         tight = bool(text) and _width(text[-1]) == 2 and _width(part.text[0]) == 2
         text += part.text if not text or tight else f" {part.text}"
     return text

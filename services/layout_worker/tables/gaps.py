@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
+from statistics import median
 
 import cv2
 import numpy as np
@@ -15,6 +17,9 @@ from numpy.typing import NDArray
 
 WIDE = 0.33
 """White between two letters, in heights of the detector's box (about 1.4 ems), from which they stand in two cells: blanks have 0.2."""
+LETTER, APART = 0.7, 2.5
+"""Heights of the widest letter, and times the usual white between letters that stand apart, one by one, from which these are in two cells: print
+of fixed width, as on receipts, has 0.2 heights between letters, 0.46 beside an `i` or a full stop, and 0.7 at a blank."""
 LONG = 2.0
 """Heights of the shortest line that may hold two cells."""
 LEAST, RULE = 0.05, 0.15
@@ -50,12 +55,20 @@ def find_gaps(grey: NDArray[np.uint8], quad: list[float]) -> list[list[float]]:
         return []
     ink = core < paper - DARK * (paper - darkest)
     texts = [run for run in _runs(np.flatnonzero(ink.any(axis=0))) if _is_text(ink, *run)]
-    margin = MARGIN * HEIGHT
+    margin, wide = MARGIN * HEIGHT, _wide(texts)
     return [
         [round((left[1] + margin) / columns, 4), round((right[0] - margin) / columns, 4)]
         for left, right in itertools.pairwise(texts)
-        if right[0] - left[1] >= WIDE * HEIGHT
+        if right[0] - left[1] >= wide
     ]
+
+
+def _wide(texts: Sequence[tuple[int, int]]) -> float:
+    """Columns of white from which two texts of a line stand in two cells."""
+    usual = [gap for a, b in itertools.pairwise(texts) if (gap := b[0] - a[1]) < WIDE * HEIGHT]
+    if not usual or median(end - begin for begin, end in texts) > LETTER * HEIGHT:
+        return WIDE * HEIGHT
+    return max(WIDE * HEIGHT, APART * median(usual))
 
 
 def percentiles(grey: NDArray[np.uint8], *shares: float) -> list[float]:

@@ -35,6 +35,24 @@ def test_blanks_between_words_are_none():
     assert find_gaps(paper((24, "IN REPAIR AT")), QUAD) == []
 
 
+def typed(*texts: tuple[int, str], step: int = 25):
+    """As `paper`, in print of fixed width: each letter in the middle of its `step`."""
+    letters = [(x + step * at, letter) for x, text in texts for at, letter in enumerate(text) if letter != " "]
+    widths = {letter: cv2.getTextSize(letter, cv2.FONT_HERSHEY_SIMPLEX, 1.0, 3)[0][0] for _, letter in letters}
+    return paper(*((x + (step - widths[letter]) // 2, letter) for x, letter in letters))
+
+
+@pytest.mark.parametrize("text", ["$7.95", "$21.40", "Vermilion"])
+def test_letters_of_fixed_width_stand_apart_and_are_one_text(text):
+    assert find_gaps(typed((24, text)), QUAD) == []
+
+
+def test_two_cells_in_print_of_fixed_width_are_two():
+    [(begin, end)] = find_gaps(typed((24, "SUED"), (230, "12.40")), QUAD)
+    assert 115 < 20 + 360 * begin < 140
+    assert 215 < 20 + 360 * end < 240
+
+
 def test_a_rule_between_cells_is_no_text():
     page = paper((24, "SUED"), (240, "12.4"))
     page[:, 180:182] = 30

@@ -127,6 +127,18 @@ def test_lines_of_a_cell_are_joined_in_order_chinese_without_a_blank() -> None:
     assert texts(cells, lines) == {(0, 0): "first second", (0, 1): "换行的字"}
 
 
+def test_parts_of_a_row_of_a_cell_are_read_from_left_to_right_also_where_rows_rise() -> None:
+    cells = grid(1, 2, height=60)
+    lines = [
+        line("1", 10, 8, 20, 20),
+        line("FOOD", 34, 6, 70, 18),  # a little higher, as on a photograph
+        line("2", 10, 28, 20, 40),
+        line("DRINKS", 34, 25, 80, 37),
+        line("x", 110, 4, 150, 16),
+    ]
+    assert texts(cells, lines) == {(0, 0): "1 FOOD 2 DRINKS", (0, 1): "x"}
+
+
 def test_rows_that_drift_are_put_right_by_their_neighbours() -> None:
     cells = grid(4, 3)
     cells[4] = TableCell(row=1, col=1, bbox=[105, 28, 195, 44])  # one box has slipped down
