@@ -31,6 +31,8 @@ ENOUGH = 1_000
 """Pixels of all long lines together from which on they say how the page is turned."""
 THICK = 6
 """Pixels of the halved picture: thicker runs are bars and pictures."""
+NARROW = THICK
+"""Pixels of the halved picture over which it is lighter on both sides of a rule. White letters on a dark ground stand 8 from its edge."""
 SMALL = 1_200
 """Pixels of a picture's long side up to which it is looked at as it is."""
 SOLID = 0.8
@@ -49,17 +51,14 @@ def find_strokes(picture: NDArray[np.uint8], box: list[float], slope: float) -> 
     if min(x1 - x0, y1 - y0) < 32:
         return None
     factor = 2 if max(height, width) > SMALL else 1
-    grey = cv2.cvtColor(picture[y0:y1, x0:x1], cv2.COLOR_RGB2GRAY)
+    part = picture[y0:y1, x0:x1]
     if factor == 2:
-        grey = cv2.resize(grey, (max(1, (x1 - x0) // 2), max(1, (y1 - y0) // 2)), interpolation=cv2.INTER_AREA)
-    ink = (cv2.subtract(cv2.blur(grey, (AROUND, AROUND)), grey) > DARKER).astype(np.uint8)
-    if abs(slope) > LEVEL:
-        middle = (grey.shape[1] / 2, grey.shape[0] / 2)
-        turn = cv2.getRotationMatrix2D(middle, math.degrees(math.atan(slope)), 1.0)
-        ink = cv2.warpAffine(ink, turn, (grey.shape[1], grey.shape[0]), flags=cv2.INTER_NEAREST)
+        part = cv2.resize(part, (max(1, (x1 - x0) // 2), max(1, (y1 - y0) // 2)), interpolation=cv2.INTER_AREA)
+    greys = [cv2.cvtColor(part, cv2.COLOR_RGB2GRAY), part.max(axis=2)]
+    ink = _turned(_ink(greys[0]), slope)
     long_side = max(height, width) / factor
-    across = _runs(ink, (max(12, round(LEAST_ACROSS * long_side)), 1))
-    down = _runs(ink, (1, max(8, round(LEAST_DOWN * long_side))))
+    across = _runs(_turned(_hollow(greys, (1, NARROW)), slope), (max(12, round(LEAST_ACROSS * long_side)), 1))
+    down = _runs(_turned(_hollow(greys, (NARROW, 1)), slope), (1, max(8, round(LEAST_DOWN * long_side))))
     if len(across) < 2 or len(across) + len(down) > MOST:
         return None
     dotted = [not _is_solid(ink, run) for run in across]
@@ -70,6 +69,34 @@ def find_strokes(picture: NDArray[np.uint8], box: list[float], slope: float) -> 
         down=[_placed(run, factor, x0, y0) for run in down],
         dots=[_placed(run, factor, x0, y0) for run, broken in zip(across, dotted, strict=True) if broken],
     )
+
+
+def _turned(ink: NDArray[np.uint8], slope: float) -> NDArray[np.uint8]:
+    """Upright."""
+    if abs(slope) <= LEVEL:
+        return ink
+    height, width = ink.shape
+    turn = cv2.getRotationMatrix2D((width / 2, height / 2), math.degrees(math.atan(slope)), 1.0)
+    return np.asarray(cv2.warpAffine(ink, turn, (width, height), flags=cv2.INTER_NEAREST))
+
+
+def _ink(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """1 where it is darker than its neighbourhood."""
+    return np.asarray(cv2.subtract(cv2.blur(grey, (AROUND, AROUND)), grey) > DARKER, dtype=np.uint8)
+
+
+def _hollow(greys: list[NDArray[np.uint8]], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """1 where one of the pictures is darker than its neighbourhood, and than both sides within `size` pixels (across, down).
+
+    A rule is, also at the edge of a dark ground, whose own edge is darker than its neighbourhood too. By its brightest channel a coloured
+    ground is light, so that a rule on it, or at its edge, stands out.
+    """
+    kernel = np.ones(size[::-1], np.uint8)
+    found = [
+        cv2.min(_ink(grey), np.asarray(cv2.morphologyEx(grey, cv2.MORPH_BLACKHAT, kernel) > DARKER, dtype=np.uint8))
+        for grey in greys
+    ]
+    return np.asarray(cv2.max(*found))
 
 
 def _is_solid(ink: NDArray[np.uint8], run: tuple[int, int, int, int]) -> bool:

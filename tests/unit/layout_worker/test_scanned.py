@@ -31,6 +31,24 @@ def strokes(slope: float = 0.0) -> Strokes:
     return found
 
 
+@pytest.mark.parametrize("ground", [(200, 28, 32), (32, 60, 160), (30, 120, 60), (190, 190, 190)])
+def test_rules_at_the_edge_of_a_coloured_ground_are_rules(ground: tuple[int, int, int]) -> None:
+    """The names of the columns, white on their own ground, stand between two rules like all other rows."""
+    page = np.full((1000, 1400, 3), 245, dtype=np.uint8)
+    cv2.rectangle(page, (XS[0], YS[0]), (XS[-1], YS[1]), ground, -1)
+    for x in XS[:-1]:
+        cv2.putText(page, "Price", (x + 20, YS[1] - 16), cv2.FONT_HERSHEY_SIMPLEX, 0.9, (250, 250, 250), 3)
+    for y in YS:
+        cv2.line(page, (XS[0], y), (XS[-1], y), (40, 40, 40), 2)
+    for x in XS:
+        cv2.line(page, (x, YS[0]), (x, YS[-1]), (40, 40, 40), 2)
+    page = cv2.GaussianBlur(page, (3, 3), 0)
+    found = find_strokes(page, [0.0, 0.0, 1400.0, 1000.0], 0.0)
+    assert found is not None
+    long = sorted((y0 + y1) / 2 for x0, y0, x1, y1 in found.across if x1 - x0 > 800)
+    assert long == pytest.approx(list(YS), abs=4)
+
+
 def words(slope: float = 0.0, outside: int = 0) -> list[TextLine]:
     """A line in each cell, in points, and some below the table."""
     places = [(x + 60, y + 25) for y in YS[:-1] for x in XS[:-1]]
