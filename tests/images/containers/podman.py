@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,11 +43,31 @@ def environment() -> dict[str, str]:
     if os.geteuid() != 0:
         raise Missing("images are built on a base made by debootstrap, which needs root")
     place = folder()
-    (place / "containers.conf").write_text(_CONTAINERS)
-    storage = f'[storage]\ndriver = "overlay"\ngraphroot = "{place}/storage"\nrunroot = "{place}/run"\n'
-    (place / "storage.conf").write_text(storage)
+    texts = {"containers.conf": _CONTAINERS, "storage.conf": storage_configuration(place)}
+    for name, text in texts.items():
+        write(place / name, text)
     files = {"CONTAINERS_CONF": place / "containers.conf", "CONTAINERS_STORAGE_CONF": place / "storage.conf"}
     return {**os.environ, **{name: str(file) for name, file in files.items()}}
+
+
+def storage_configuration(place: Path) -> str:
+    """The text of storage.conf for images kept in `place`.
+
+    What podman keeps of running containers is not beside the images: podman takes no `--runroot` of more than 50 characters, and tidies up
+    after a container that ended by calling itself with one. It says so nowhere; the container stays `stopped`, is never `exited`, and
+    docker-compose waits for it for ever.
+    """
+    running = f"/run/docfleet-{hashlib.sha256(str(place).encode()).hexdigest()[:8]}"
+    return f'[storage]\ndriver = "overlay"\ngraphroot = "{place}/storage"\nrunroot = "{running}"\n'
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file only where it says something else, and at once: a podman that runs may be reading it."""
+    if file.exists() and file.read_text() == text:
+        return
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as other:
+        other.write(text)
+    Path(other.name).replace(file)
 
 
 def podman(*arguments: str | Path, check: bool = True, timeout_s: float = 120, both: bool = False) -> str:
