@@ -83,8 +83,25 @@ def separated(pages: Sequence[ComposedPage]) -> list[ComposedPage]:
                 changed[block.id] = replace(block, label="section_header", content_layer="body")
             elif len(pages) == 1 and _is_plain_text(block, page, usual):
                 changed[block.id] = replace(block, label="text", content_layer="body")
-        out.append(replace(page, blocks=[changed.get(block.id, block) for block in page.blocks]) if changed else page)
+        blocks = _untied([changed.get(block.id, block) for block in page.blocks]) if changed else page.blocks
+        out.append(replace(page, blocks=blocks) if changed else page)
     return _beside_something(out)
+
+
+def _untied(blocks: Sequence[Block]) -> list[Block]:
+    """Running matter is nobody's caption, though it stood right above a table when only its page was known."""
+    running = {block.id for block in blocks if block.content_layer == "furniture"}
+    tied = {name for block in blocks for name in block.caption_ids} & running
+    return [
+        replace(
+            block,
+            parent_id=None if block.id in tied else block.parent_id,
+            caption_ids=[name for name in block.caption_ids if name not in tied],
+        )
+        if block.id in tied or tied.intersection(block.caption_ids)
+        else block
+        for block in blocks
+    ]
 
 
 def _beside_something(pages: Sequence[ComposedPage]) -> list[ComposedPage]:

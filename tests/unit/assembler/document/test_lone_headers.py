@@ -130,3 +130,14 @@ def test_a_sign_that_was_read_where_other_pages_have_their_number_is_one(
 
 def _at(one: ComposedPage, y: float) -> Provenance:
     return Provenance(page_no=one.page.page_no, bbox=[50.0, y, 60.0, y + 12.0])
+
+
+def test_a_running_header_right_above_a_table_is_not_its_caption() -> None:
+    """So that the rest of a table, at the top of its page, is known as one."""
+    pages = [page(n, HEADER, ("text", "body", f"What page {n} says.")) for n in (1, 2, 3)]
+    last = page(4, ("caption", "body", "Annual report 7"), ("table", "body", "a\tb"), BODY)
+    caption, table, body = last.blocks
+    tied = [replace(caption, parent_id=table.id), replace(table, caption_ids=[caption.id]), body]
+    found = separated([*pages, replace(last, blocks=tied)])[3].blocks
+    assert [(b.label, b.content_layer) for b in found[:2]] == [("page_header", "furniture"), ("table", "body")]
+    assert (found[0].parent_id, found[1].caption_ids) == (None, [])
