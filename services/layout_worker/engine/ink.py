@@ -27,6 +27,8 @@ BAR, BAR_DARK, BAR_SHARE = 2.0, 150, 0.45
 STROKES, STROKE_CONTRAST = 1.5, 25.0
 """Changes between ink and ground along a line, for each of its widths, and grey levels between the two, from which it is text on dim paper: print
 and handwriting of the corpus have 4.5 and more changes at 50 levels, and a shadow has none."""
+FRAME, LEFT = 0.5, 0.01
+"""Share of a side from which a run of ink that comes in from outside is a rule, and share of a box with other ink from which it holds text."""
 EDGE = 0.02
 """Share of a side that is left out: shadows of a scanner's lid and of a book's edge."""
 
@@ -92,6 +94,33 @@ def is_bar(picture: NDArray[np.uint8], quad: NDArray[np.float32]) -> bool:
         return False
     part = picture[max(0, low[1]) : high[1], max(0, low[0]) : high[0]].max(axis=2)
     return bool(part.size) and float(np.mean(part < BAR_DARK)) > BAR_SHARE and not _has_strokes(part)
+
+
+def is_frame(picture: NDArray[np.uint8], quad: NDArray[np.float32]) -> bool:
+    """Whether a "line" (as for `is_bar`) about as wide as it is high holds nothing but rules that come in from outside: the corner of a table.
+
+    The detector leaves paper around letters, so that no stroke of a text reaches the edge of its box.
+    """
+    height, width = picture.shape[:2]
+    low, high = np.floor(quad.min(axis=0)).astype(int), np.ceil(quad.max(axis=0)).astype(int)
+    left, top, right, bottom = max(0, low[0]), max(0, low[1]), min(width, high[0]), min(height, high[1])
+    across, down = right - left, bottom - top
+    if min(across, down) < 8 or max(across, down) > BAR * min(across, down):
+        return False
+    grey = cv2.cvtColor(picture[top:bottom, left:right], cv2.COLOR_RGB2GRAY)
+    ink = _over(cv2.subtract(np.full_like(grey, int(np.median(grey))), grey), CONTRAST)
+    rules = np.zeros_like(ink)
+    for kernel in ((1, round(FRAME * across)), (round(FRAME * down), 1)):
+        runs = cv2.morphologyEx(ink, cv2.MORPH_OPEN, np.ones(kernel, np.uint8))
+        _, labels = cv2.connectedComponents(runs, connectivity=8)
+        edge = np.unique(
+            np.concatenate([labels[:2].ravel(), labels[-2:].ravel(), labels[:, :2].ravel(), labels[:, -2:].ravel()])
+        )
+        rules |= np.isin(labels, edge[edge > 0]).astype(np.uint8)
+    if not rules.any():
+        return False
+    around = cv2.dilate(rules, np.ones((5, 5), np.uint8))
+    return float(np.mean((ink > 0) & (around == 0))) < LEFT
 
 
 def _has_strokes(part: NDArray[np.uint8]) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.layout_worker.boxes import clipped, share_inside
-from services.layout_worker.engine.ink import CELL, ink_map, ink_of, inked_part, is_bar
+from services.layout_worker.engine.ink import CELL, ink_map, ink_of, inked_part, is_bar, is_frame
 from services.layout_worker.engine.marks import find_marks
 from services.layout_worker.engine.rings import find_rings
 from services.layout_worker.engine.seals import find_seals, red, washed
@@ -143,7 +143,7 @@ class Program:
                 gaps=find_gaps(grey, quad),
             )
             for line in detected
-            if not is_bar(clean, line.quad)
+            if not is_bar(clean, line.quad) and not is_frame(clean, line.quad)
         ]
         if not request.parts:
             found += [_line_of_mark(box) for box in find_marks(clean, [line.quad for line in detected])]
