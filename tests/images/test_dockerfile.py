@@ -48,6 +48,12 @@ def test_an_image_runs_unprivileged_with_tini_as_its_first_process(image):
     assert isinstance(json.loads(inherited(image, "CMD")[-1]), list), "exec form: signals reach the program"
 
 
+def test_who_runs_on_an_npu_keeps_the_group_that_owns_the_devices():
+    """A USER that names a group has that one only, whatever groups the user was put into."""
+    assert any("--groups 1000" in run for run in stages()["ascend"].all("RUN"))
+    assert inherited("ascend", "USER")[-1] == "10001"
+
+
 @pytest.mark.parametrize("image", IMAGES)
 def test_an_image_says_what_it_is(image):
     labels = dict(re.findall(r'([\w.]+)="([^"]*)"', " ".join(inherited(image, "LABEL"))))
@@ -73,6 +79,14 @@ def test_every_package_comes_out_of_a_lock():
     assert len(installs) > len(IMAGES)
     for install in installs:
         assert "--require-hashes" in install or "--no-index" in install, install
+
+
+def test_what_another_stage_made_is_copied_and_not_mounted():
+    """buildah mounts an empty folder where that stage came out of its cache, and keeps the step when that stage has changed."""
+    for stage in stages().values():
+        for run in stage.all("RUN"):
+            for options in re.findall(r"--mount=(\S+)", run):
+                assert "from=" not in options, f"{stage.name}: {run}"
 
 
 def test_no_image_gets_a_compiler():

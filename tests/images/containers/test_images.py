@@ -114,6 +114,14 @@ def test_two_builds_give_the_same_files(image, tmp_path):
     assert sorted(set(first.splitlines()) ^ set(second.splitlines())) == []
 
 
+@pytest.mark.parametrize("target", list(MOST_BYTES))
+def test_all_bytecode_trusts_its_source_and_has_no_time_in_it(image, target):
+    """Bit 0 of the flags says that a hash of the source takes the place of its time, bit 1 that it is looked at."""
+    flags = "open(f, 'rb').read(8)[4:]"
+    code = f"import glob; print([f for f in glob.glob('/opt/docfleet/lib/**/*.pyc', recursive=True) if {flags} != bytes([1, 0, 0, 0])])"
+    assert said(image(target), "python", "-c", code).strip() == "[]"
+
+
 def test_a_package_with_another_hash_ends_the_build(context):
     lock = context / "docker" / "requirements-core.txt"
     text = lock.read_text()
