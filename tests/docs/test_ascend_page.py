@@ -3,9 +3,8 @@
 The commands of sections 10, 3 and 9 run as they stand, the hour with fewer scans. DOCFLEET_ENGINES__ASCEND_CALL_TIMEOUT_S may be raised on a busy
 machine: the double computes on the CPU.
 
-It ran to its end once, in 44 minutes beside a load of 30 to 60. All came out but the death of the second session: the double's list of processes
-held numbers that others had by then, and the page's `kill -9` seems to have met one of those, for all sessions lived on. Both are mended, and the
-whole was not run again.
+It last passed in 26 minutes beside a load of 10 to 30. Before, the death of the second session had not been counted: the double's list of
+processes held numbers that others had by then.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def _at(one: ComposedPage, y: float) -> Provenance:
 
 def test_a_running_header_right_above_a_table_is_not_its_caption() -> None:
     """So that the rest of a table, at the top of its page, is known as one."""
-    pages = [page(n, HEADER, ("text", "body", f"What page {n} says.")) for n in (1, 2, 3)]
+    pages = [page(n, HEADER, ("text", "body", text)) for n, text in enumerate(("One", "Another", "A third"), 1)]
     last = page(4, ("caption", "body", "Annual report 7"), ("table", "body", "a\tb"), BODY)
     caption, table, body = last.blocks
     tied = [replace(caption, parent_id=table.id), replace(table, caption_ids=[caption.id]), body]
