@@ -27,8 +27,9 @@ BAR, BAR_DARK, BAR_SHARE = 2.0, 150, 0.45
 STROKES, STROKE_CONTRAST = 1.5, 25.0
 """Changes between ink and ground along a line, for each of its widths, and grey levels between the two, from which it is text on dim paper: print
 and handwriting of the corpus have 4.5 and more changes at 50 levels, and a shadow has none."""
-FRAME, LEFT = 0.5, 0.01
-"""Share of a side from which a run of ink that comes in from outside is a rule, and share of a box with other ink from which it holds text."""
+FRAME, LEFT, LARGE = 0.5, 0.01, 32
+"""Share of a side from which a run of ink that comes in from outside is a rule, share of a box with other ink from which it holds text, and
+pixels of a side below which the paper around a letter is too narrow to tell."""
 EDGE = 0.02
 """Share of a side that is left out: shadows of a scanner's lid and of a book's edge."""
 
@@ -105,7 +106,7 @@ def is_frame(picture: NDArray[np.uint8], quad: NDArray[np.float32]) -> bool:
     low, high = np.floor(quad.min(axis=0)).astype(int), np.ceil(quad.max(axis=0)).astype(int)
     left, top, right, bottom = max(0, low[0]), max(0, low[1]), min(width, high[0]), min(height, high[1])
     across, down = right - left, bottom - top
-    if min(across, down) < 8 or max(across, down) > BAR * min(across, down):
+    if min(across, down) < LARGE or max(across, down) > BAR * min(across, down):
         return False
     grey = cv2.cvtColor(picture[top:bottom, left:right], cv2.COLOR_RGB2GRAY)
     ink = _over(cv2.subtract(np.full_like(grey, int(np.median(grey))), grey), CONTRAST)

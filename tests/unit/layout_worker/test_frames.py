@@ -56,3 +56,10 @@ def test_bare_paper_and_a_long_line_are_not_judged() -> None:
     assert not is_frame(
         ruled((0, 150, 399, 150)), np.array([[20, 130], [380, 130], [380, 170], [20, 170]], dtype=np.float32)
     )
+
+
+def test_a_small_digit_is_text() -> None:
+    """Its box leaves two pixels of paper around it."""
+    picture = paper()
+    cv2.line(picture, (106, 102), (106, 112), (30, 30, 30), 2)
+    assert not is_frame(picture, np.array([[100, 100], [112, 100], [112, 115], [100, 115]], dtype=np.float32))
