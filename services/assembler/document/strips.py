@@ -137,23 +137,24 @@ def _strips(pieces: Sequence[Piece]) -> list[tuple[float, float]]:
 
 
 def _closed_up(columns: Sequence[tuple[float, float]], pieces: Sequence[Piece]) -> list[tuple[float, float]]:
-    """Strips of which no row has both are one column: a heading at its left edge, numbers at its right one."""
-    used: list[set[int]] = [set() for _ in columns]
-    for number, row in enumerate(rows(pieces)):
-        for piece in row:
-            first, last = _span(piece, columns, _touched(piece, columns))
-            for index in range(first, last + 1):
-                used[index].add(number)
+    """Strips of which no row has something in each are one column: a heading at its left edge, a short number at its right one, and longer ones
+    over both."""
+    placed = [[_span(piece, columns, _touched(piece, columns)) for piece in row] for row in rows(pieces)]
     out: list[tuple[float, float]] = []
-    rows_of: list[set[int]] = []
-    for strip, own in zip(columns, used, strict=True):
-        if out and not own & rows_of[-1]:
+    first = 0
+    """Of the strips that are the last column so far."""
+    for index, strip in enumerate(columns):
+        if out and not any(_in_both(row, first, index) for row in placed):
             out[-1] = (out[-1][0], strip[1])
-            rows_of[-1] |= own
         else:
             out.append(strip)
-            rows_of.append(set(own))
+            first = index
     return out
+
+
+def _in_both(row: Sequence[Span], first: int, index: int) -> bool:
+    """Whether a row has something in the strips from `first` to before `index`, and something else in that one."""
+    return any(span[1] >= first and span[1] < index for span in row) and any(span[0] == index for span in row)
 
 
 def _gap(piece: Piece, strip: tuple[float, float]) -> float:

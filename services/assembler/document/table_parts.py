@@ -1,7 +1,8 @@
 """Tables that a page break cut: whether the second part goes on with the first, and the two as one table with its parts.
 
-They are one when their columns stand at the same places. The second part may repeat the header or have none, and may lack a column in which
-it has nothing. A header of its own, or a caption that does not say "continued", begins another table.
+They are one when their columns stand at the same places, or as far from each other under the same header: from the right column of a page the
+rest goes to the left one of the next. The second part may repeat the header or have none, and may lack a column in which it has nothing. A
+header of its own, or a caption that does not say "continued", begins another table.
 """
 
 from __future__ import annotations
@@ -81,6 +82,9 @@ def _columns(a: Block, top: Table, b: Block, below: Table) -> list[int] | None:
     left, right = (abs(first[i] - second[i]) <= SAME_EDGE * width for i in (0, 2))
     if below.num_cols == top.num_cols and left and right:
         return same
+    as_wide = abs(first[2] - first[0] - second[2] + second[0]) <= SAME_EDGE * width
+    if below.num_cols == top.num_cols and as_wide and _repeated(a, top, below, same) > 0:
+        return same  # in another column of text
     if not (left or right) or top.num_cols < 2:
         return None
     found = _by_place(_strips(top, a.prov[-1].page_no), _strips(below, b.prov[0].page_no))

@@ -163,3 +163,17 @@ def test_text_between_keeps_two_tables_apart() -> None:
     between = block(0, "text", "Now for something else.", page_no=2)
     blocks = joined_over_pages([[table(1, [HEADER, *rows(0, 4)])], [between, table(2, [HEADER, *rows(4, 8)], index=1)]])
     assert len([b for b in blocks if b.table is not None]) == 2
+
+
+ASIDE = [edge + 260 for edge in EDGES]
+
+
+def test_from_the_right_column_of_a_page_it_goes_on_in_the_left_one_of_the_next_under_the_same_header() -> None:
+    joined = one([table(1, [HEADER, *rows(0, 3)], edges=ASIDE)], [table(2, [HEADER, *rows(3, 6)])])
+    assert column(joined, 0) == ["Name", *(f"n{i}" for i in range(6))]
+
+
+@pytest.mark.parametrize("header", [[], [["Town", "Year", "Sum", "Note"]]])
+def test_elsewhere_under_another_header_or_none_it_is_another_table(header: list[list[str]]) -> None:
+    pages = [[table(1, [HEADER, *rows(0, 3)], edges=ASIDE)], [table(2, [*header, *rows(3, 6)])]]
+    assert sum(b.table is not None for b in joined_over_pages(pages)) == 2
