@@ -15,7 +15,7 @@ def piece(text: str, x0: float, x1: float, row: int) -> Piece:
     return Piece(box=[x0, 20.0 * row, x1, 20.0 * row + 10], text=text, font_size=10.0)
 
 
-NAMES = [piece(f"name {row}", 50, 90, row) for row in range(6)]
+NAMES = [piece(f"n {row}", 50, 70, row) for row in range(6)]
 
 
 def test_a_name_at_the_left_a_digit_at_the_right_and_numbers_over_both_are_one_column() -> None:
