@@ -247,7 +247,7 @@ def _grid(
             table = own
         elif own is None and _is_prose(pieces, box):
             table = None
-        elif own is not None and _is_of_other_rows(own, table) and tables.is_regular(own, len(pieces)):
+        elif own is not None and _is_of_others(own, table) and tables.is_regular(own, len(pieces)):
             table = own
         elif own is not None:
             table = mended.chosen(table, own, [word for piece in pieces for word in piece.text.split()])
@@ -259,8 +259,10 @@ def _is_whole(own: Table, seen: Table, lines: int) -> bool:
     return tables.complete(own) and (tables.holds(own, seen) or tables.is_exact(own, lines))
 
 
-def _is_of_other_rows(own: Table, seen: Table) -> bool:
-    return own.num_rows != seen.num_rows and own.num_cols >= seen.num_cols
+def _is_of_others(own: Table, seen: Table) -> bool:
+    """Whether the network took rows, or columns, together or apart."""
+    more = own.num_cols - seen.num_cols
+    return more >= 0 if own.num_rows != seen.num_rows else more > 0
 
 
 def _is_prose(pieces: Sequence[Piece], box: Sequence[float]) -> bool:

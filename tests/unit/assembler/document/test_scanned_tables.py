@@ -109,6 +109,23 @@ def test_rows_an_even_distance_apart_are_rows_whatever_the_network_saw() -> None
     assert {cell.text: (cell.row, cell.row_span) for cell in found.cells}["both"] == (1, 2)
 
 
+def test_columns_that_the_network_took_for_one_are_two_where_every_line_has_a_cell_of_its_own() -> None:
+    """Also where a cell is empty, and a name over both was cut between them."""
+    rows = [("Item", "Sum", "Note"), *((f"n{n}", f"{n}15", f"w{n}") for n in range(5))]
+    lines = [
+        line(x, 100 + 20 * r, text) for r, row in enumerate(rows) for x, text in zip((75, 170, 212), row, strict=True)
+    ]
+    lines = [one for one in lines if one.text != "215"]
+    cells = [
+        Cell(row=r, col=c, text=text, page_no=1)
+        for r, row in enumerate(rows)
+        for c, text in enumerate((row[0], f"{row[1]} {row[2]}"))
+    ]
+    found = read_table(lines, Table(num_rows=6, num_cols=2, cells=cells, html=""))
+    assert (found.num_rows, found.num_cols) == (6, 3)
+    assert [cell.text for cell in found.cells if cell.row == 2] == ["n1", "115", "w1"]
+
+
 def test_lines_of_cells_an_uneven_distance_apart_are_left_to_the_network() -> None:
     """Pairs of lines: whether these are rows of two lines each nobody can say who does not see more than the lines."""
     ys = [100 + 44 * n + extra for n in range(4) for extra in (0, 18)]
