@@ -16,9 +16,10 @@ from services.assembler.document.text import Piece, in_one, rows
 RUN = 4
 """Lines of a column between two white strips across, at least."""
 MOST = 0.75
-"""Share of all lines that stand in such runs, and that are wide, at least."""
-WIDE = 0.7
-"""Width of a line by its column's from which on it is wide."""
+"""Share of all lines that stand in such runs, at least."""
+WIDE, MOST_WIDE = 0.7, 0.65
+"""Width of a line by its column's from which on it is wide, and share of all lines that are, at least: of long words in narrow columns set
+ragged, three quarters, a line more or less."""
 LETTERS = 5.0
 """Mean length of lines in line heights, about twice as many letters, below which columns are those of a table."""
 NUMBERS = 0.1
@@ -56,7 +57,7 @@ def of_text(pieces: Sequence[Piece]) -> list[list[Piece]]:
     )
     long = sum(line.box[2] - line.box[0] for line in lines) >= LETTERS * height * len(lines)
     numbers = sum(not any(c.isalpha() for c in line.text) for line in lines)
-    if not long or numbers > NUMBERS * len(lines) or min(in_runs, wide) < MOST * len(lines):
+    if not long or numbers > NUMBERS * len(lines) or in_runs < MOST * len(lines) or wide < MOST_WIDE * len(lines):
         return []
     return [*columns, *across]
 

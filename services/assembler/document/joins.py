@@ -2,7 +2,7 @@
 
 A paragraph goes on when its last line is full, it does not end like a sentence, and what follows begins like the middle
 of one: lower case, or Han after Han. A table goes on when it is the last thing of one page's body and the first of the
-next one's, with the same columns at the same places (`table_parts`).
+next one's, with the same columns at the same places (`table_parts`), or the first of the next column under the same header.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ FULL = 2.5
 
 
 def joined_over_columns(blocks: Sequence[Block]) -> list[Block]:
-    """Blocks of one page in order, paragraphs that go on in the next column made one."""
+    """Blocks of one page in order, paragraphs and tables that go on in the next column made one."""
     out: list[Block] = []
     for block in blocks:
         if out and _in_next_column(out[-1], block) and _goes_on(out[-1], block):
             out[-1] = _one(out[-1], block)
+        elif out and table_parts.in_next_column(out[-1], block):
+            out[-1] = table_parts.one_table(out[-1], block)
         else:
             out.append(block)
     return out

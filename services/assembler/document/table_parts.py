@@ -39,6 +39,18 @@ def continues(a: Block, b: Block, captions: Sequence[str] = ()) -> bool:
     return _repeated(a, a.table, b.table, columns) > 0 or not _has_own_header(a.table, b.table)
 
 
+def in_next_column(a: Block, b: Block) -> bool:
+    """Whether table `b` begins to the right of table `a` of the same page, and higher by a row at least, under the same header.
+
+    Tables side by side are two, whatever they are called.
+    """
+    first, second = a.prov[-1].bbox, b.prov[0].bbox
+    if a.table is None or b.table is None or first is None or second is None:
+        return False
+    step = (first[3] - first[1]) / a.table.num_rows
+    return second[0] > first[2] and second[1] < first[1] - step and continues(a, b)
+
+
 def one_table(a: Block, b: Block) -> Block:
     """Both as one block; a header that is repeated is there once. Only for what `continues`."""
     assert a.table is not None
@@ -52,13 +64,11 @@ def one_table(a: Block, b: Block) -> Block:
     here, there = a.prov[0].page_no, b.prov[0].page_no
     parts = top.parts or [TablePart(page_no=here, rows=[0, top.num_rows])]
     rows = top.num_rows + below.num_rows - dropped
-    table = Table(
-        num_rows=rows,
-        num_cols=top.num_cols,
-        cells=[*top.cells, *moved],
-        html="",
-        parts=[*parts, TablePart(page_no=there, rows=[top.num_rows, rows])],
-    )
+    if parts[-1].page_no == there:
+        parts = [*parts[:-1], replace(parts[-1], rows=[parts[-1].rows[0], rows])]
+    else:
+        parts = [*parts, TablePart(page_no=there, rows=[top.num_rows, rows])]
+    table = Table(num_rows=rows, num_cols=top.num_cols, cells=[*top.cells, *moved], html="", parts=parts)
     prov: list[Provenance] = [*a.prov, *b.prov]
     lines = [replace(line, page_no=line.page_no or here) for line in a.lines]
     lines += [replace(line, page_no=there) for line in b.lines]

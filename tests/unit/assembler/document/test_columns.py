@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from services.assembler.document.columns import of_text
 from services.assembler.document.text import Piece
@@ -22,6 +23,15 @@ def column(x: float, y: float, count: int, pitch: float = 13.0, text: str = LINE
 def test_three_columns_of_lines_are_columns() -> None:
     found = of_text([*column(60, 100, 12), *column(250, 106, 12), *column(440, 103, 11)])
     assert [len(lines) for lines in found] == [12, 12, 11]
+
+
+def test_columns_of_long_words_set_ragged_are_columns() -> None:
+    ragged = [
+        replace(line, box=[line.box[0], line.box[1], line.box[0] + (110 if n % 10 in (0, 4, 7) else 170), line.box[3]])
+        for x in (60, 250, 440)
+        for n, line in enumerate(column(x, 100, 20, pitch=11.2))
+    ]
+    assert [len(lines) for lines in of_text(ragged)] == [20, 20, 20]
 
 
 def test_a_line_over_all_is_alone() -> None:

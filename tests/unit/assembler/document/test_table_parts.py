@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from services.assembler.document.joins import joined_over_pages
+from services.assembler.document.joins import joined_over_columns, joined_over_pages
 from services.assembler.document.tables import finished
 from shared.contracts.document import Block, Cell, Provenance
 from shared.contracts.tables import table_of
@@ -177,3 +177,29 @@ def test_from_the_right_column_of_a_page_it_goes_on_in_the_left_one_of_the_next_
 def test_elsewhere_under_another_header_or_none_it_is_another_table(header: list[list[str]]) -> None:
     pages = [[table(1, [HEADER, *rows(0, 3)], edges=ASIDE)], [table(2, [*header, *rows(3, 6)])]]
     assert sum(b.table is not None for b in joined_over_pages(pages)) == 2
+
+
+def lower(block: Block, by: float) -> Block:
+    box = block.prov[0].bbox
+    assert box is not None
+    return replace(block, prov=[Provenance(page_no=1, bbox=[box[0], box[1] + by, box[2], box[3] + by])])
+
+
+def test_from_the_foot_of_a_column_it_goes_on_at_the_head_of_the_next_under_the_same_header() -> None:
+    [joined] = joined_over_columns(
+        [
+            lower(table(1, [HEADER, *rows(0, 3)]), 500),
+            table(1, [HEADER, *rows(3, 6)], edges=[edge + 220 for edge in ASIDE], index=1),
+        ]
+    )
+    assert column(joined, 0) == ["Name", *(f"n{i}" for i in range(6))]
+    assert joined.table is not None
+    assert [(part.page_no, part.rows) for part in joined.table.parts] == [(1, [0, 7])]
+    assert len(joined.prov) == 2
+
+
+@pytest.mark.parametrize(("by", "header"), [(10.0, HEADER), (500.0, ["Town", "Year", "Sum", "Note"])])
+def test_tables_side_by_side_or_under_another_header_stay_apart(by: float, header: list[str]) -> None:
+    left = lower(table(1, [HEADER, *rows(0, 3)]), by)
+    right = table(1, [header, *rows(3, 6)], edges=[edge + 220 for edge in ASIDE], index=1)
+    assert len(joined_over_columns([left, right])) == 2
