@@ -104,8 +104,9 @@ def come(fleet: Fleet) -> dict[str, float]:
     of_one = members(fleet)
     new = {}
     for role in SCALED:
-        fleet.replicas[role] = MOST
-        new[role] = [fleet.start(role) for _ in range(MOST - len(fleet.of(role)))]
+        with fleet.holding(role):  # else its keeper may start them first
+            fleet.replicas[role] = MOST
+            new[role] = [fleet.start(role) for _ in range(MOST - len(fleet.of(role)))]
     seen: dict[str, float] = {}
 
     def all_work() -> bool:
