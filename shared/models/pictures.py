@@ -20,6 +20,12 @@ def darkest_of(picture: Picture) -> Picture:
     return np.asarray(cv2.min(cv2.min(red, green), blue), dtype=np.uint8)
 
 
+def brightest_of(picture: Picture) -> Picture:
+    """The brightest channel of each pixel of an RGB picture, in which coloured ink and ground are light: uint8 (height, width)."""
+    red, green, blue = cv2.split(picture)
+    return np.asarray(cv2.max(cv2.max(red, green), blue), dtype=np.uint8)
+
+
 def halved(picture: Picture, width: int, height: int) -> tuple[Picture, int]:
     """The picture halved as often as it stays at least this large, and how many of its pixels are one of the result's.
 

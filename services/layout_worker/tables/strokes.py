@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from services.layout_worker.found import Strokes
+from shared.models.pictures import brightest_of
 
 LEAST_ACROSS, LEAST_DOWN = 1 / 45, 1 / 90
 """Length of the shortest rule as a share of the page's long side: 19 pt and 9.4 pt of A4. A rule goes on through all columns it is drawn
@@ -54,11 +55,13 @@ def find_strokes(picture: NDArray[np.uint8], box: list[float], slope: float) -> 
     part = picture[y0:y1, x0:x1]
     if factor == 2:
         part = cv2.resize(part, (max(1, (x1 - x0) // 2), max(1, (y1 - y0) // 2)), interpolation=cv2.INTER_AREA)
-    greys = [cv2.cvtColor(part, cv2.COLOR_RGB2GRAY), part.max(axis=2)]
-    ink = _turned(_ink(greys[0]), slope)
+    # By its brightest channel a coloured ground is light, so that a rule on it, or at its edge, stands out.
+    greys = [np.asarray(cv2.cvtColor(part, cv2.COLOR_RGB2GRAY), dtype=np.uint8), brightest_of(part)]
+    inks = [_darker(cv2.subtract(cv2.blur(grey, (AROUND, AROUND)), grey)) for grey in greys]
+    ink = _turned(inks[0], slope)
     long_side = max(height, width) / factor
-    across = _runs(_turned(_hollow(greys, (1, NARROW)), slope), (max(12, round(LEAST_ACROSS * long_side)), 1))
-    down = _runs(_turned(_hollow(greys, (NARROW, 1)), slope), (1, max(8, round(LEAST_DOWN * long_side))))
+    across = _runs(_turned(_hollow(greys, inks, (1, NARROW)), slope), (max(12, round(LEAST_ACROSS * long_side)), 1))
+    down = _runs(_turned(_hollow(greys, inks, (NARROW, 1)), slope), (1, max(8, round(LEAST_DOWN * long_side))))
     if len(across) < 2 or len(across) + len(down) > MOST:
         return None
     dotted = [not _is_solid(ink, run) for run in across]
@@ -80,21 +83,20 @@ def _turned(ink: NDArray[np.uint8], slope: float) -> NDArray[np.uint8]:
     return np.asarray(cv2.warpAffine(ink, turn, (width, height), flags=cv2.INTER_NEAREST))
 
 
-def _ink(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """1 where it is darker than its neighbourhood."""
-    return np.asarray(cv2.subtract(cv2.blur(grey, (AROUND, AROUND)), grey) > DARKER, dtype=np.uint8)
+def _darker(by: cv2.typing.MatLike) -> NDArray[np.uint8]:
+    """1 where it is darker `by` more than `DARKER`."""
+    return np.asarray(cv2.threshold(by, DARKER, 1, cv2.THRESH_BINARY)[1], dtype=np.uint8)
 
 
-def _hollow(greys: list[NDArray[np.uint8]], size: tuple[int, int]) -> NDArray[np.uint8]:
-    """1 where one of the pictures is darker than its neighbourhood, and than both sides within `size` pixels (across, down).
+def _hollow(greys: list[NDArray[np.uint8]], inks: list[NDArray[np.uint8]], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """1 where one of the pictures has ink that is darker than both sides within `size` pixels (across, down).
 
-    A rule is, also at the edge of a dark ground, whose own edge is darker than its neighbourhood too. By its brightest channel a coloured
-    ground is light, so that a rule on it, or at its edge, stands out.
+    A rule is, also at the edge of a dark ground, whose own edge is ink too.
     """
     kernel = np.ones(size[::-1], np.uint8)
     found = [
-        cv2.min(_ink(grey), np.asarray(cv2.morphologyEx(grey, cv2.MORPH_BLACKHAT, kernel) > DARKER, dtype=np.uint8))
-        for grey in greys
+        cv2.min(ink, _darker(cv2.morphologyEx(grey, cv2.MORPH_BLACKHAT, kernel)))
+        for grey, ink in zip(greys, inks, strict=True)
     ]
     return np.asarray(cv2.max(*found))
 
