@@ -86,7 +86,7 @@ def is_bar(picture: NDArray[np.uint8], quad: NDArray[np.float32]) -> bool:
     """Whether a "line" (four corners `[4, 2]` in pixels of an RGB picture) at the picture's edge is the shadow of a book or a lid: much
     longer than wide, mostly dark, and without strokes. Columns of characters are less than half ink, but all of a photograph can be dim."""
     height, width = picture.shape[:2]
-    low, high = np.floor(quad.min(axis=0)).astype(int), np.ceil(quad.max(axis=0)).astype(int)
+    low, high = _around(quad)
     across, down = high - low
     if max(across, down) < BAR * max(1, min(across, down)):
         return False
@@ -102,26 +102,29 @@ def is_frame(picture: NDArray[np.uint8], quad: NDArray[np.float32]) -> bool:
 
     The detector leaves paper around letters, so that no stroke of a text reaches the edge of its box.
     """
-    height, width = picture.shape[:2]
-    low, high = np.floor(quad.min(axis=0)).astype(int), np.ceil(quad.max(axis=0)).astype(int)
-    left, top, right, bottom = max(0, low[0]), max(0, low[1]), min(width, high[0]), min(height, high[1])
-    across, down = right - left, bottom - top
+    low, high = _around(quad)
+    part = picture[max(0, low[1]) : high[1], max(0, low[0]) : high[0]]
+    down, across = part.shape[:2]
     if min(across, down) < LARGE or max(across, down) > BAR * min(across, down):
         return False
-    grey = cv2.cvtColor(picture[top:bottom, left:right], cv2.COLOR_RGB2GRAY)
+    grey = cv2.cvtColor(part, cv2.COLOR_RGB2GRAY)
     ink = _over(cv2.subtract(np.full_like(grey, int(np.median(grey))), grey), CONTRAST)
+    edge = np.ones(ink.shape, dtype=bool)
+    edge[2:-2, 2:-2] = False
     rules = np.zeros_like(ink)
     for kernel in ((1, round(FRAME * across)), (round(FRAME * down), 1)):
         runs = cv2.morphologyEx(ink, cv2.MORPH_OPEN, np.ones(kernel, np.uint8))
         _, labels = cv2.connectedComponents(runs, connectivity=8)
-        edge = np.unique(
-            np.concatenate([labels[:2].ravel(), labels[-2:].ravel(), labels[:, :2].ravel(), labels[:, -2:].ravel()])
-        )
-        rules |= np.isin(labels, edge[edge > 0]).astype(np.uint8)
+        rules |= np.isin(labels, labels[edge & (runs > 0)]).astype(np.uint8)
     if not rules.any():
         return False
     around = cv2.dilate(rules, np.ones((5, 5), np.uint8))
     return float(np.mean((ink > 0) & (around == 0))) < LEFT
+
+
+def _around(quad: NDArray[np.float32]) -> tuple[NDArray[np.int_], NDArray[np.int_]]:
+    """Whole pixels (x, y) of the upper left and the lower right corner of the upright box around four corners."""
+    return np.floor(quad.min(axis=0)).astype(int), np.ceil(quad.max(axis=0)).astype(int)
 
 
 def _has_strokes(part: NDArray[np.uint8]) -> bool:
