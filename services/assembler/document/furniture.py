@@ -83,8 +83,9 @@ def separated(pages: Sequence[ComposedPage]) -> list[ComposedPage]:
                 changed[block.id] = replace(block, label="section_header", content_layer="body")
             elif len(pages) == 1 and _is_plain_text(block, page, usual):
                 changed[block.id] = replace(block, label="text", content_layer="body")
-        blocks = _untied([changed.get(block.id, block) for block in page.blocks]) if changed else page.blocks
-        out.append(replace(page, blocks=blocks) if changed else page)
+        if changed:
+            page = replace(page, blocks=_untied([changed.get(block.id, block) for block in page.blocks]))
+        out.append(page)
     return _beside_something(out)
 
 

@@ -27,9 +27,11 @@ def joined_over_columns(blocks: Sequence[Block]) -> list[Block]:
     """Blocks of one page in order, paragraphs and tables that go on in the next column made one."""
     out: list[Block] = []
     for block in blocks:
-        if out and _in_next_column(out[-1], block) and _goes_on(out[-1], block):
+        if not out or not _in_next_column(out[-1], block):
+            out.append(block)
+        elif _goes_on(out[-1], block):
             out[-1] = _one(out[-1], block)
-        elif out and table_parts.in_next_column(out[-1], block):
+        elif table_parts.continues_higher(out[-1], block):
             out[-1] = table_parts.one_table(out[-1], block)
         else:
             out.append(block)

@@ -39,16 +39,13 @@ def continues(a: Block, b: Block, captions: Sequence[str] = ()) -> bool:
     return _repeated(a, a.table, b.table, columns) > 0 or not _has_own_header(a.table, b.table)
 
 
-def in_next_column(a: Block, b: Block) -> bool:
-    """Whether table `b` begins to the right of table `a` of the same page, and higher by a row at least, under the same header.
-
-    Tables side by side are two, whatever they are called.
-    """
+def continues_higher(a: Block, b: Block) -> bool:
+    """Whether `b`, in the next column of the page, goes on with table `a`: it begins higher by a row at least. Tables side by side are two."""
     first, second = a.prov[-1].bbox, b.prov[0].bbox
-    if a.table is None or b.table is None or first is None or second is None:
+    if a.table is None or first is None or second is None:
         return False
     step = (first[3] - first[1]) / a.table.num_rows
-    return second[0] > first[2] and second[1] < first[1] - step and continues(a, b)
+    return second[1] < first[1] - step and continues(a, b)
 
 
 def one_table(a: Block, b: Block) -> Block:
