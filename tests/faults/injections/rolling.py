@@ -118,6 +118,15 @@ def replace(fleet: Fleet, role: Role, tree: Path | None = None, **env: str) -> N
         assert code == 0, f"{role} ended with {code} after SIGTERM: {oldest.tail()}"
 
 
+def beside(fleet: Fleet, role: Role, seconds: float, tree: Path | None = None, **env: str) -> None:
+    """Let a process of another version, as for `replace`, work for so long, until one of this version takes its place."""
+    replace(fleet, role, tree, **env)
+    other = fleet.of(role)[-1]
+    time.sleep(seconds)
+    code = other.terminate()
+    assert code == 0, f"{role} ended with {code} after SIGTERM: {other.tail()}"
+
+
 def gap(moments: Iterable[float], began: float, ended: float) -> float:
     """The longest time between two outputs of which one lies between `began` and `ended`, seconds; 0 where there are none."""
     times = sorted(moments)
@@ -135,11 +144,7 @@ class NewerBeside(msgspec.Struct, frozen=True):
         return None
 
     def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
-        replace(fleet, role, **{NEXT_SCHEMA: "1"})
-        time.sleep(random.uniform(3.0, 6.0))  # it works for a while
-        newer = fleet.of(role)[-1]
-        code = newer.terminate()
-        assert code == 0, f"{role} ended with {code} after SIGTERM: {newer.tail()}"
+        beside(fleet, role, random.uniform(3.0, 6.0), **{NEXT_SCHEMA: "1"})
         return {}
 
 
@@ -155,13 +160,8 @@ class OlderBeside(msgspec.Struct, frozen=True):
         return None
 
     def inject(self, fleet: Fleet, role: Role, random: rand.Random) -> dict[str, float]:
-        replace(fleet, role, tree=self.tree)
-        older = fleet.of(role)[-1]
-        began = time.monotonic()
-        time.sleep(random.uniform(6.0, 12.0))  # it works for a while
-        code = older.terminate()
-        assert code == 0, f"the older {role} ended with {code} after SIGTERM: {older.tail()}"
-        return {"worked_s": time.monotonic() - began}
+        beside(fleet, role, random.uniform(6.0, 12.0), self.tree)
+        return {}
 
 
 INJECTIONS: list[Injection] = [Scale(), StartTogether(), RollingRestart(), NewerBeside()]

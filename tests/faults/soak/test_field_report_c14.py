@@ -21,6 +21,7 @@ from tests.faults.roles import ROLES
 from tests.faults.run import Arena
 from tests.faults.servers import Servers
 from tests.faults.soak.flat import SHARE, verdicts
+from tests.faults.soak.run import POOLS
 from tests.faults.soak.sample import Sample, files_below, of_veterans
 from tests.faults.sources import light
 from tests.faults.submitting import Load
@@ -48,7 +49,7 @@ def test_c14_what_a_fleet_holds_does_not_grow_with_what_it_has_parsed(tmp_path, 
     except Missing as missing:
         without(missing)
     try:
-        with Fleet(servers, tmp_path, env={"TMPDIR": str(temporary)}) as fleet, Arena(fleet, light()) as arena:
+        with Fleet(servers, tmp_path, env={"TMPDIR": str(temporary), **POOLS}) as fleet, Arena(fleet, light()) as arena:
             veterans = {role: fleet.of(role)[0] for role in ROLES}
             samples: list[Sample] = []
             began = time.monotonic()
