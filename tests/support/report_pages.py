@@ -6,9 +6,10 @@ import io
 import random
 
 import pymupdf
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from tests.support.docx import docx, gone, ins, p, tbl, tc
+from tests.support.faces import face
 from tests.support.pdfs import Pdf, text_at
 
 WIDTH, HEIGHT = 612.0, 792.0
@@ -128,7 +129,7 @@ def _ruled(
 
 def vertical_page(scale: float = 2.0) -> bytes:
     """A picture of `VERTICAL`, set from top to bottom and right to left."""
-    font = ImageFont.truetype(io.BytesIO(pymupdf.Font("japan").buffer), int(26 * scale))
+    font = face("japan", int(26 * scale))
     image = Image.new("L", (int(420 * scale), int(520 * scale)), 255)
     pen = ImageDraw.Draw(image)
     for column, text in enumerate(VERTICAL):

@@ -18,17 +18,6 @@ from shared.telemetry.health import Health, serve
 pytestmark = pytest.mark.unit
 
 
-@pytest.fixture
-def _restored_logs():
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    structlog.reset_defaults()
-
-
-@pytest.mark.usefixtures("_restored_logs")
 def test_json_lines_name_the_service_and_hold_ours_and_others(capsys):
     logs.configure(Telemetry(format="json"), "rec_worker")
     structlog.get_logger().info("batch", crops=3)
@@ -43,7 +32,6 @@ def test_json_lines_name_the_service_and_hold_ours_and_others(capsys):
     assert lines[0]["crops"] == 3
 
 
-@pytest.mark.usefixtures("_restored_logs")
 @pytest.mark.parametrize("form", ["json", "text"])
 def test_an_exception_keeps_its_stack(capsys, form):
     logs.configure(Telemetry(format=form), "ingest")

@@ -11,9 +11,8 @@ import sys
 import threading
 from pathlib import Path
 
-import pymupdf
 import pytest
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from services.layout_worker.service import LayoutWorker
 from shared.contracts.codec import encode
@@ -28,6 +27,7 @@ from shared.objects.folder import FolderStore
 from shared.settings import Limits, Objects, Settings
 from tests.support.deliveries import delivered
 from tests.support.docx import docx, p, tbl, tc
+from tests.support.faces import face
 from tests.support.schema import assert_valid_document
 
 pytestmark = pytest.mark.integration
@@ -109,7 +109,7 @@ def test_through_the_fleet_with_pictures_and_without_fetching_anything(tmp_path:
     outside = f"http://127.0.0.1:{listener.getsockname()[1]}/x"
     png = io.BytesIO()
     paper = Image.new("RGB", (900, 160), "white")
-    font = ImageFont.truetype(io.BytesIO(pymupdf.Font("helv").buffer), 32)
+    font = face("helv", 32)
     ImageDraw.Draw(paper).text((40, 60), "The crane was out of order", fill="black", font=font)
     paper.save(png, "PNG")
     field = (

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
-import pymupdf
 import pytest
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from services.layout_worker.engine.ink import is_bar
 from shared.models.pictures import Picture
+from tests.support.faces import face
 
 pytestmark = pytest.mark.unit
 
@@ -24,11 +22,11 @@ def page(paper: int = 230, noise: float = 4.0) -> Picture:
     return np.repeat(np.clip(grey, 0, 255), 3, axis=2).astype(np.uint8)
 
 
-def written(picture: Picture, text: str, font: str = "helv", ink: int = 40) -> Picture:
+def written(picture: Picture, text: str, name: str = "helv", ink: int = 40) -> Picture:
     """The page with a line of text at its foot."""
     image = Image.fromarray(picture)
-    face = ImageFont.truetype(io.BytesIO(pymupdf.Font(font).buffer), 32)
-    ImageDraw.Draw(image).text((50, 888), text, fill=(ink,) * 3, font=face)
+    font = face(name, 32)
+    ImageDraw.Draw(image).text((50, 888), text, fill=(ink,) * 3, font=font)
     return np.asarray(image)
 
 

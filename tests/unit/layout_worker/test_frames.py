@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
-
 import cv2
 import numpy as np
-import pymupdf
 import pytest
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from services.layout_worker.engine.ink import is_frame
 from shared.models.pictures import Picture
+from tests.support.faces import face
 
 pytestmark = pytest.mark.unit
 
@@ -46,8 +44,8 @@ def test_rules_that_come_in_from_outside_are_no_text(rules: list[tuple[int, int,
 @pytest.mark.parametrize("cornered", [False, True])
 def test_a_letter_is_text_also_beside_a_rule(text: str, cornered: bool) -> None:
     picture = Image.fromarray(ruled((0, 232, 399, 232), (234, 0, 234, 399)) if cornered else paper())
-    face = ImageFont.truetype(io.BytesIO(pymupdf.Font("japan").buffer), 96)
-    ImageDraw.Draw(picture).text((122, 110), text, fill=(30, 30, 30), font=face)
+    font = face("japan", 96)
+    ImageDraw.Draw(picture).text((122, 110), text, fill=(30, 30, 30), font=font)
     assert not is_frame(np.asarray(picture), BOX)
 
 
